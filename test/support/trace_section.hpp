@@ -9,7 +9,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,19 +16,28 @@
 
 namespace test {
 
+/// Reads `bytes` at an offset of a file: nothing more, since a library with its debugging
+/// information is tens of megabytes long.
+inline std::string bytes_at(std::ifstream& file, std::uint64_t offset, std::uint64_t bytes) {
+    std::string read(bytes, '\0');
+    file.seekg(static_cast<std::streamoff>(offset));
+    file.read(read.data(), static_cast<std::streamsize>(bytes));
+    return read;
+}
+
 /// @return the section's offset from the load address; 0 if there is none.
-inline std::uint64_t trace_section_of(const std::string& file) {
-    std::ifstream stream(file, std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+inline std::uint64_t trace_section_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
     ElfW(Ehdr) header;
-    if (bytes.size() < sizeof header) return 0;
-    std::memcpy(&header, bytes.data(), sizeof header);
+    std::memcpy(&header, bytes_at(file, 0, sizeof header).data(), sizeof header);
+    if (!file) return 0;
     std::vector<ElfW(Shdr)> sections(header.e_shnum);
-    std::memcpy(sections.data(), bytes.data() + header.e_shoff,
-                sections.size() * sizeof sections[0]);
-    const char* names = bytes.data() + sections[header.e_shstrndx].sh_offset;
+    const std::size_t size = sections.size() * sizeof sections[0];
+    std::memcpy(sections.data(), bytes_at(file, header.e_shoff, size).data(), size);
+    const ElfW(Shdr)& naming = sections[header.e_shstrndx];
+    const std::string names = bytes_at(file, naming.sh_offset, naming.sh_size);
     for (const auto& section : sections)
-        if (std::strcmp(names + section.sh_name, SUPPORT_TRACE_SECTION) == 0)
+        if (std::strcmp(names.data() + section.sh_name, SUPPORT_TRACE_SECTION) == 0)
             return section.sh_addr;
     return 0;
 }
