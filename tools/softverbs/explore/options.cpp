@@ -107,8 +107,8 @@ tools::CommandLine command_line(Options& options) {
     return {
         "softverbs explore",
         "usage: softverbs explore --faults RULES [OPTION]... -- COMMAND [ARGUMENT]...\n"
-        "Runs a command under many seeds of fault rules, and reports the runs that crash, hang, "
-        "or end otherwise than without faults, with the fewest faults that are needed.",
+        "Runs a command under many seeds of fault rules, and reports the runs that crash, hang\n"
+        "or end otherwise than without faults, each kind with the fewest faults that it needs.",
         table(options),
         {},
         "Exit status: 0 nothing was found, 1 something was found, 2 wrong usage, or the command "
