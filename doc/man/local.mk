@@ -21,6 +21,7 @@ manual_pages = \
     %reldir%/opendat_security.7 \
     %reldir%/opendat.yaml.5 \
     %reldir%/softverbs.1 \
+    %reldir%/softverbs-explore.1 \
     %reldir%/softverbs-fault.5 \
     %reldir%/softverbs.7
 EXTRA_DIST += $(manual_pages:=.scd) %reldir%/finish.awk

@@ -54,7 +54,7 @@ _opendat_values() {
     case $2 in
         IA | NAME) compgen -W "$(dat_conf list 2>/dev/null | cut -d ' ' -f 1)" -- "$3" ;;
         HOST*) compgen -A hostname -- "$3" ;;
-        PROGRAM) compgen -c -- "$3" ;;
+        PROGRAM | COMMAND) compgen -c -- "$3" ;;
         *PID*)
             # dat_stat lists the processes that answer.
             if [[ $1 = *dat_stat ]]; then
@@ -77,14 +77,18 @@ _opendat_words() {
 # usage: _opendat_operand TOOL COMMAND - prints the name of its operands, the words that are not
 # options.
 _opendat_operand() {
-    "$@" --help 2>/dev/null | sed -nE '/^Positionals:/,/^$/s/^  [a-z-]+ ([A-Z|-]+).*/\1/p; s/^usage: softverbs run .*(PROGRAM).*/\1/p' | head -n 1
+    "$@" --help 2>/dev/null | sed -nE '/^Positionals:/,/^$/s/^  [a-z-]+ ([A-Z|-]+).*/\1/p; s/^usage: softverbs (run|explore) .*(PROGRAM|COMMAND).*/\2/p' | head -n 1
 }
 
-# Whether a word before the current one is the program of `softverbs run`, so that the words after
-# it are the program's arguments.
+# Whether a word before the current one is the program of `softverbs run` or the command of
+# `softverbs explore`, so that the words after it are its arguments.
 _opendat_in_program() {
     local i
-    [[ ${COMP_WORDS[0]} = *softverbs && ${COMP_WORDS[1]-} = run ]] || return 1
+    [[ ${COMP_WORDS[0]} = *softverbs ]] || return 1
+    if [[ ${COMP_WORDS[1]-} = explore ]]; then
+        for ((i = 2; i < COMP_CWORD - 1; ++i)); do [[ ${COMP_WORDS[i]} != -- ]] || return 0; done
+    fi
+    [[ ${COMP_WORDS[1]-} = run ]] || return 1
     for ((i = 2; i < COMP_CWORD; ++i)); do
         case ${COMP_WORDS[i]} in
             --fabric | --cm | --devices | --ports | --faults | --seed | --fault-log) [[ ${COMP_WORDS[i + 1]-} != '=' ]] || ((++i)); ((++i)) ;;

@@ -69,6 +69,21 @@ PYTHON
     done
 }
 
+@test "the nightly job searches for faults, and keeps what it finds" {
+    asks nightly.yml 'all[0]["jobs"]["explore"]["runs-on"]' \
+        'all[0]["jobs"]["explore"]["steps"][-1]["with"]["path"] == "found*"'
+    command=$(/usr/bin/python3 -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["jobs"]["explore"]["steps"][-2]["run"])' "$examples/nightly.yml")
+    # The program is ours, and fewer seeds are enough.
+    command=${command/1000/20} command=${command/.\/program/"$TOP_BUILDDIR/test/tools/fragile"}
+    cd "$BATS_TEST_TMPDIR"
+    start nightly sh -c "${command/--only/--only --ignore-output}"
+    wait "${process_of[nightly]}" || [ $? -eq 1 ]
+    unset 'process_of[nightly]'
+    [ -s found.xml ]
+    has nightly '^20 runs, [1-9][0-9]* failed in [1-9]'
+    grep -q '^softverbs run ' found/1/command
+}
+
 @test "the containers share a fabric, and its user" {
     asks compose.yaml 'all[0]["services"]["server"]["volumes"] == all[0]["services"]["client"]["volumes"] == ["fabric:/fabric"]' \
         'len({service["user"] for service in all[0]["services"].values()}) == 1' \

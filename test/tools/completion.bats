@@ -89,6 +89,17 @@ offers() {
     offers softverbs run mkfifo "$BATS_TEST_TMPDIR/arg" -- "$BATS_TEST_TMPDIR/argument"
 }
 
+@test "softverbs explore completes its options, and the command behind --" {
+    offers softverbs expl -- explore
+    offers softverbs explore --ig -- --ignore-output
+    offers softverbs explore --cm s -- soft0 system
+    completed softverbs explore --seeds 3 -- mkf | grep -qx mkfifo
+    mkdir -p "$BATS_TEST_TMPDIR/kept"
+    offers softverbs explore --keep "$BATS_TEST_TMPDIR/ke" -- "$BATS_TEST_TMPDIR/kept"
+    touch "$BATS_TEST_TMPDIR/argument"
+    completed softverbs explore --only -- mkfifo "$BATS_TEST_TMPDIR/arg" | grep -qx "$BATS_TEST_TMPDIR/argument"
+}
+
 @test "dat_stat completes the processes that answer, dat_trace those that have loaded OpenDAT" {
     start_network
     use_stack ours libdaplsoft.so.2 'soft0 0'

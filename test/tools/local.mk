@@ -79,3 +79,14 @@ check_PROGRAMS += test/tools/tool_test
 TESTS += test/tools/tool_test
 test_tools_tool_test_SOURCES = %reldir%/tool_test.cpp test/softverbs/fabric_fixture.hpp test/support/process.hpp
 test_tools_tool_test_LDADD = libtestmain.la libsoftverbs_tool.la libtools.la libsoftverbs_core.la libsupport.la
+
+check_PROGRAMS += test/tools/explore_test
+TESTS += test/tools/explore_test %reldir%/explore.bats
+EXTRA_DIST += %reldir%/explore.bats
+test_tools_explore_test_SOURCES = %reldir%/explore_test.cpp
+test_tools_explore_test_LDADD = libtestmain.la libexplore.la libtools.la libsoftverbs_core.la libsupport.la
+# The program with mistakes that it is tried on.
+EXTRA_PROGRAMS += test/tools/fragile
+check_DATA += test/tools/fragile
+test_tools_fragile_SOURCES = %reldir%/fragile.c
+test_tools_fragile_LDADD = $(IBVERBS_LIBS)

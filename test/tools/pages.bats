@@ -75,7 +75,7 @@ faults_of() {
 
 @test "every manual page that a page of ours refers to as ours is there" {
     for page in "$pages"/*.[1-9]; do
-        text_of "$page" | grep -oE '\b(dat_[a-z]+\([178]\)|dtest[a-z_]*\(1\)|softverbs(-fault)?\([157]\)|opendat[a-z_.]*\([57]\)|dat\.conf\(5\))' | sort -u
+        text_of "$page" | grep -oE '\b(dat_[a-z]+\([178]\)|dtest[a-z_]*\(1\)|softverbs(-explore|-fault)?\([157]\)|opendat[a-z_.]*\([57]\)|dat\.conf\(5\))' | sort -u
     done | sort -u | sed -E 's/\((.)\)/.\1/' | while read -r name; do
         [ -e "$pages/$name" ] || { echo "$name is not there"; false; }
     done
@@ -96,6 +96,15 @@ faults_of() {
 @test "dat_stat --help and dat_stat(1) name the same options" { same_options dat_stat 6; }
 @test "dat_strerror --help and dat_strerror(1) name the same options" { same_options dat_strerror 7; }
 @test "dat_trace --help and dat_trace(1) name the same options" { same_options dat_trace 10; }
+
+@test "softverbs explore --help and softverbs-explore(1) name the same options" {
+    "$TOP_BUILDDIR/softverbs" explore --help | options_of >"$BATS_TEST_TMPDIR/help"
+    # The heading of a paragraph may name several, with their arguments.
+    text_of "$pages/softverbs-explore.1" | sed -nE '/^OPTIONS/,/^EXIT STATUS/p' | sed -nE 's/^ {5,7}(-.*)/\1/p' |
+        tr ' ,' '\n\n' | sed -n 's/=.*//; /^-/p' | sort -u >"$BATS_TEST_TMPDIR/page"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -ge 18 ]
+    diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/page"
+}
 
 @test "every tool prints its version, its help on stdout, and ends with 2 for an option that it does not have" {
     for tool in dat_conf dat_doctor dat_info dat_perf dat_ping dat_regd dat_stat dat_strerror dat_trace; do

@@ -51,6 +51,13 @@ int list(const Options& options) {
     return printed ? 0 : kFailed;
 }
 
+std::string fabric_text(const std::string& path) {
+    const auto directory = open_fabric(path);
+    if (!directory || !*directory) return {};
+    const auto survey = Index::look(**directory);
+    return survey ? as_text(path, *survey, ask_members(**directory, *survey)) : std::string();
+}
+
 int clean(const Options& options) {
     const auto directory = open_fabric(path_of(options));
     if (!directory) return kFailed;

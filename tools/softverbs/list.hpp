@@ -11,4 +11,8 @@ namespace softverbs::tool {
 int list(const Options& options);
 int clean(const Options& options);
 
+/// @return what `softverbs ls` prints of a fabric; "" if it cannot be read, which is reported.
+/// Thread safe.
+std::string fabric_text(const std::string& path);
+
 }  // namespace softverbs::tool

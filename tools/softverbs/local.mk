@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # softverbs(1), for users of the device. It reads fabrics with the core's own code and never joins
 # one. All but main() is in a library of its own, which the unit test links too.
+include tools/softverbs/explore/local.mk
+
 noinst_LTLIBRARIES += libsoftverbs_tool.la
 libsoftverbs_tool_la_CPPFLAGS = $(AM_CPPFLAGS) -DBINDIR='"$(bindir)"' -DLIBDIR='"$(libdir)"' -DFMT_HEADER_ONLY
 libsoftverbs_tool_la_SOURCES = \
@@ -18,4 +20,4 @@ libsoftverbs_tool_la_SOURCES = \
 
 bin_PROGRAMS += softverbs
 softverbs_SOURCES = %reldir%/main.cpp
-softverbs_LDADD = libsoftverbs_tool.la libtools.la libsoftverbs_sysfs.la libsoftverbs_core.la libsupport.la
+softverbs_LDADD = libsoftverbs_tool.la libexplore.la libtools.la libsoftverbs_sysfs.la libsoftverbs_core.la libsupport.la

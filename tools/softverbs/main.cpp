@@ -2,8 +2,11 @@
 /// @file
 /// softverbs: starts programs on soft0, and shows and cleans fabrics.
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 
+#include "tools/softverbs/explore/explore.hpp"
 #include "tools/softverbs/fault.hpp"
 #include "tools/softverbs/list.hpp"
 #include "tools/softverbs/run.hpp"
@@ -30,10 +33,18 @@ int carry_out(const softverbs::tool::Options& options) {
     return kFailed;
 }
 
+/// It has a command line of its own.
+int explore(int argc, char** argv) {
+    using namespace softverbs::tool;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+    return softverbs::explore::explore(argc, argv, {program, fabric_text});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     try {
+        if (argc > 1 && std::strcmp(argv[1], "explore") == 0) return explore(argc - 1, argv + 1);
         int status = 0;
         const auto options = softverbs::tool::parse(argc, argv, status);
         return options ? carry_out(*options) : status;

@@ -15,6 +15,7 @@
 #include "providers/soft/softverbs/faults/faults.hpp"
 #include "providers/soft/softverbs/faults/rule_text.hpp"
 #include "support/base/text_file.hpp"
+#include "tools/softverbs/explore/options.hpp"
 
 namespace softverbs::tool {
 namespace {
@@ -129,6 +130,7 @@ void print_help() {
         "commands (softverbs COMMAND --help shows more):");
     for (const CommandSyntax& command : commands())
         std::printf("  %-18s  %s\n", command.name, command.purpose);
+    std::printf("  %-18s  %s\n", "explore", explore::kPurpose);
     std::puts("\noptions:");
     print_option(kHelp);
     print_option({kVersionCode, "version", nullptr, "print the version"});
