@@ -98,6 +98,9 @@ TEST(FaultRules, WhatIsWrongIsSaid) {
              {"port soft0: down every 2s", "begins again before it has ended"},
              {"port soft0: down for 2s every 2s", "begins again before it has ended"},
              {"port eth0: down", "not one of soft0"},
+             {"port soft: down", "not one of soft0"},
+             {"port soft00: down", "not one of soft0"},
+             {"port soft0/1/2: down", "not one of soft0"},
          }) {
         const auto rule = parse_rule(wrong.text);
         ASSERT_FALSE(rule) << wrong.text;

@@ -102,6 +102,7 @@ Result<void> Process::start(const Prepare& prepare) {
     auto index = Index::join(*directory_, address_);
     if (!index) return tl::unexpected(index.error());
     index_ = std::move(*index);
+    rule_changes_ = index_->rule_changes();
     if (const int cause = faults_.open(directory_->path())) return tl::unexpected(cause);
     auto arena = prepare(*this);
     if (!arena) {
@@ -233,11 +234,13 @@ void Process::on_device_states(StatesHandler handler) {
 /// Whoever connects may have changed the states or the fault rules: softverbs(1) connects for that
 /// alone.
 void Process::look_at_devices() {
+    const std::uint64_t changes = index_->rule_changes();
     bool has_other_rules = false;
-    (void)Service::persist([&] {
-        has_other_rules = faults_.look_again();
-        if (has_other_rules) port_faults_.follow(faults_.plan());
-    });
+    if (std::exchange(rule_changes_, changes) != changes)
+        (void)Service::persist([&] {
+            has_other_rules |= faults_.look_again();
+            if (has_other_rules) port_faults_.follow(faults_.plan());
+        });
     change_states(index_->device_states(), has_other_rules);
 }
 

@@ -185,6 +185,8 @@ class Process {
     std::vector<std::shared_ptr<void>> kept_ GUARDED_BY(mutex_);
     std::atomic<std::uint64_t> device_states_{0};  ///< DeviceStates::encode()
     DeviceStates indexed_states_;  ///< of them, those of the index; service thread only
+    /// Index::rule_changes() when faults_ last read the fabric's rules; service thread only.
+    std::uint64_t rule_changes_ = 0;
     PortFaults port_faults_{service_, [this] { change_states(indexed_states_, false); }};
 };
 

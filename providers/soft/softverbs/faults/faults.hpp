@@ -28,8 +28,8 @@ class Faults {
     /// @param fabric path of the fabric's directory.
     /// @return 0, or EINVAL for rules that are wrong, which has been reported.
     int open(const std::string& fabric);
-    /// Reads the fabric's file again. Rules that are wrong are reported, and those before them
-    /// stay.
+    /// Reads the fabric's file again. Rules that are wrong are reported once, and those before them
+    /// stay. Called by the service thread alone.
     /// @return whether the rules have changed.
     bool look_again() EXCLUDES(mutex_);
 
@@ -51,11 +51,16 @@ class Faults {
 
   private:
     std::shared_ptr<const Rule> look_up(Subject subject) EXCLUDES(mutex_);
-    bool set(std::string fabric_rules) EXCLUDES(mutex_);
+    std::string fabric_file() const { return fabric_ + '/' + kRulesFile; }
+    std::string read_fabric_file() const;
+    std::shared_ptr<const Plan> make_plan(const std::vector<Rule>& fabric_rules) const;
+    void set(const std::vector<Rule>& fabric_rules) EXCLUDES(mutex_);
 
     std::string fabric_;
     std::vector<Rule> own_rules_;
-    std::string fabric_rules_;  ///< text; changed by open() and the service thread alone
+    /// What the fabric's file held last, be it right or wrong; changed by open() and the service
+    /// thread alone.
+    std::string fabric_text_;
     std::chrono::steady_clock::time_point opened_;
     std::atomic<bool> has_rules_{false};  ///< triggers_ is not empty
     std::atomic<std::uint32_t> queue_pairs_{0};

@@ -15,7 +15,7 @@
 
 namespace softverbs::faults {
 
-/// Who a process is in each run of a job.
+/// A process, as each run of a job has it again.
 struct Identity {
     std::string program;  ///< its name, with '?' for what rules cannot spell
     std::string rank;     ///< "" outside a job
@@ -69,6 +69,16 @@ class Trigger {
     std::uint64_t count_ = 0;
     std::uint64_t applied_ = 0;
 };
+
+/// Counts one more with each trigger whose rule `matches`. @return the first of those whose rules
+/// apply to it, which decides, or nullptr.
+template <class Matches>
+Trigger* count_in(std::vector<Trigger>& triggers, const Matches& matches) {
+    Trigger* first = nullptr;
+    for (Trigger& trigger : triggers)
+        if (matches(trigger.rule()) && trigger.next() && !first) first = &trigger;
+    return first;
+}
 
 /// @return a number that all bits of `value` decide (the finaliser of SplitMix64).
 constexpr std::uint64_t mixed(std::uint64_t value) {

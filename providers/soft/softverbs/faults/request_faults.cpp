@@ -41,7 +41,7 @@ std::unique_ptr<RequestFaults> RequestFaults::make(std::shared_ptr<const Plan> p
     return made->triggers_.empty() ? nullptr : std::move(made);
 }
 
-/// What is under way and no rule asks for any more ends.
+/// Delays and silence end when no rule asks for them any more.
 void RequestFaults::go_on(const RequestFaults& before) {
     for (Trigger& trigger : triggers_) {
         for (const Trigger& old : before.triggers_) {
@@ -64,34 +64,29 @@ bool RequestFaults::concerns(Group group) const {
                        [&](const Trigger& trigger) { return trigger.rule().group() == group; });
 }
 
-/// Each rule counts the request; the first that applies decides.
 const Rule* RequestFaults::of_request(Subject operation, std::uint64_t size, std::uint32_t position,
                                       std::uint32_t peer) {
     if (is_decided_ && position == position_) return decided_;
     is_decided_ = true;
     position_ = position;
-    decided_ = nullptr;
-    for (Trigger& trigger : triggers_) {
-        if (!faults::concerns(trigger.rule(), operation, size) || !trigger.next() || decided_)
-            continue;
-        decided_ = &trigger.rule();
-        log(trigger, peer);
-        begin(*decided_, size);
-    }
+    const Trigger* const found = count_in(
+        triggers_, [&](const Rule& rule) { return faults::concerns(rule, operation, size); });
+    decided_ = found ? &found->rule() : nullptr;
+    if (!found) return nullptr;
+    log(*found, peer);
+    begin(*decided_, size);
     return decided_;
 }
 
 int RequestFaults::of_post() {
-    int error = 0;
-    for (Trigger& trigger : triggers_) {
-        if (trigger.rule().group() != kPost || !trigger.next() || error != 0) continue;
-        error = trigger.rule().error;
-        log(trigger, 0);
-    }
-    return error;
+    const Trigger* const found =
+        count_in(triggers_, [](const Rule& rule) { return rule.group() == kPost; });
+    if (!found) return 0;
+    log(*found, 0);
+    return found->rule().error;
 }
 
-/// Begins what takes time.
+/// Begins the wait that the rule asks for, if any.
 void RequestFaults::begin(const Rule& rule, std::uint64_t size) {
     switch (rule.action) {
         case Action::kDelay:

@@ -42,7 +42,7 @@ struct TypeName {
 };
 inline constexpr TypeName kTypes[] = {{"rc", kRc}, {"uc", kUc}, {"ud", kUd}, {"xrc", kXrc}};
 
-/// What a rule is about.
+/// The requests, calls or events that a rule concerns.
 enum class Subject : std::uint8_t {
 #define SUBJECT(id, ...) id,
 #include "providers/soft/softverbs/faults/words.def"
@@ -59,7 +59,7 @@ inline constexpr SubjectInfo kSubjects[] = {
 };
 inline constexpr std::size_t kSubjectCount = std::size(kSubjects);
 
-/// What follows the name of an action.
+/// The word or words that follow the name of an action.
 enum class Argument : std::uint8_t {
     kNone,
     kDuration,  ///< a duration

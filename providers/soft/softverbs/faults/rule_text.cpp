@@ -126,21 +126,12 @@ Status take_type(std::string_view value, Rule& rule) {
 
 /// Takes `soft1` or `soft1/2`.
 Status take_device(std::string_view value, Rule& rule) {
-    constexpr std::string_view kName = "soft";
-    const auto slash = value.find('/');
-    const std::string_view device = value.substr(0, slash);
-    const std::string_view port = slash == value.npos ? "" : value.substr(slash + 1);
-    std::uint32_t number = 0;
-    const char* const end = device.data() + device.size();
-    const bool is_soft = device.substr(0, kName.size()) == kName && device.size() <= 6;
-    const char* const digits = device.data() + std::min(kName.size(), device.size());
-    const auto [rest, error] = std::from_chars(digits, end, number);
-    if (!is_soft || error != std::errc() || rest != end || number > 15 ||
-        (slash != value.npos && port != "1" && port != "2"))
+    const auto named = parse_port(value);
+    if (!named)
         return wrong(
             fmt::format("'{}' is not one of soft0 to soft15, with /1 or /2 for a port", value));
-    rule.device = number;
-    rule.port = port.empty() ? 0 : static_cast<std::uint32_t>(port[0] - '0');
+    rule.device = named->device;
+    rule.port = named->port;
     return {};
 }
 
@@ -401,6 +392,20 @@ std::string argument_text(const Rule& rule) {
 }
 
 }  // namespace
+
+std::optional<PortName> parse_port(std::string_view name) {
+    constexpr std::string_view kStem = "soft";
+    if (name.substr(0, kStem.size()) != kStem) return std::nullopt;
+    const std::string_view number = name.substr(kStem.size(), name.find('/') - kStem.size());
+    const std::string_view port = name.substr(kStem.size() + number.size());
+    PortName found;
+    const char* const end = number.data() + number.size();
+    const auto [rest, error] = std::from_chars(number.data(), end, found.device);
+    const bool is_padded = number.size() > 1 && number[0] == '0';
+    if (error != std::errc() || rest != end || is_padded || found.device > 15) return std::nullopt;
+    if (port == "/1" || port == "/2") found.port = static_cast<unsigned>(port[1] - '0');
+    return port.empty() || found.port != 0 ? std::optional(found) : std::nullopt;
+}
 
 tl::expected<Rule, std::string> parse_rule(std::string_view text) {
     auto split = text.find(kArrow);
