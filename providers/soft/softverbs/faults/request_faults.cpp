@@ -59,11 +59,6 @@ void RequestFaults::go_on(const RequestFaults& before) {
     not_ready_until_ = before.not_ready_until_;
 }
 
-bool RequestFaults::concerns(Group group) const {
-    return std::any_of(triggers_.begin(), triggers_.end(),
-                       [&](const Trigger& trigger) { return trigger.rule().group() == group; });
-}
-
 const Rule* RequestFaults::of_request(Subject operation, std::uint64_t size, std::uint32_t position,
                                       std::uint32_t peer) {
     if (is_decided_ && position == position_) return decided_;

@@ -30,8 +30,6 @@ class RequestFaults {
     /// Goes on counting where the faults before these are, and keeps their last decision.
     void go_on(const RequestFaults& before);
 
-    bool concerns(Group group) const;
-
     /// @param position of the request in its queue. A request that is tried again is not counted
     /// again.
     /// @return the rule that applies to the request, or nullptr.
@@ -51,6 +49,10 @@ class RequestFaults {
     /// @return until when nobody answers, or is ready to receive; Clock::time_point::min() unless
     /// such a rule has been applied.
     Clock::time_point silent_until() const { return silent_until_; }
+    /// Whether nobody answers now. Without such a rule it does not look at the clock.
+    bool is_silent() const {
+        return silent_until_ != Clock::time_point::min() && Clock::now() < silent_until_;
+    }
     Clock::time_point not_ready_until() const { return not_ready_until_; }
 
   private:

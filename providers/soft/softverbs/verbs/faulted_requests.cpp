@@ -70,7 +70,7 @@ void QueuePair::look_at_faults() {
         support::SpinLockGuard lock(send_lock_);
         if (sends && faults_) sends->go_on(*faults_);
         faults_.swap(sends);
-        send_limit_ = faults_ && faults_->concerns(faults::kPost) ? 0 : cap_.max_send_wr;
+        send_limit_ = faults_ ? 0 : cap_.max_send_wr;
         if (attributes_.port_num != 0) note_detour();
         support::SpinLockGuard receive_lock(receive_lock_);
         if (receives && receive_faults_) receives->go_on(*receive_faults_);
@@ -86,6 +86,11 @@ const Rule* QueuePair::rule_for(const SendWork& work) {
     return faults_->of_request(operation_of(work.opcode), work.length, work.position, peer);
 }
 
+const Rule* QueuePair::rule_for_next(const ibv_send_wr& wr) {
+    return faults_->of_request(operation_of(wr.opcode), wr.sg_list->length, send_posted_,
+                               attributes_.dest_qp_num);
+}
+
 /// Interrupts the process itself or the one at the other end, once.
 void QueuePair::signal_by_rule(pid_t process, int signal) {
     faults_->settle();
@@ -93,7 +98,6 @@ void QueuePair::signal_by_rule(pid_t process, int signal) {
 }
 
 std::optional<Outcome> QueuePair::divert(const Rule& rule) {
-    const auto now = Clock::now();
     switch (rule.action) {
         case Action::kRetryExceeded:
             return failed_by_rule(IBV_WC_RETRY_EXC_ERR);
@@ -107,10 +111,11 @@ std::optional<Outcome> QueuePair::divert(const Rule& rule) {
             return failed_by_rule(IBV_WC_WR_FLUSH_ERR);
         case Action::kDelay:
         case Action::kBandwidth:
-            if (now < faults_->release()) return Outcome{Progress::kDelayed, IBV_WC_SUCCESS};
+            if (Clock::now() < faults_->release())
+                return Outcome{Progress::kDelayed, IBV_WC_SUCCESS};
             return std::nullopt;
         case Action::kNotReady:
-            if (now >= faults_->not_ready_until()) return std::nullopt;
+            if (Clock::now() >= faults_->not_ready_until()) return std::nullopt;
             return Outcome{Progress::kNoReceive, IBV_WC_SUCCESS};
         case Action::kDrop:
             return done(IBV_WC_SUCCESS);
@@ -143,7 +148,7 @@ void QueuePair::note_rule() {
 
 /// Whether nobody answers the queue pair, as a rule asks for a while or for ever.
 bool QueuePair::is_silenced() const {
-    return faults_ && Clock::now() < faults_->silent_until();
+    return faults_ && faults_->is_silent();
 }
 
 /// Whether a rule makes the request at hand wait as if its peer did not answer.
@@ -157,12 +162,6 @@ void QueuePair::come_back_by_rule() {
     for (const auto end : {faults_->silent_until(), faults_->not_ready_until()})
         if (end > now && end != Clock::time_point::max())
             come_back(end, [](QueuePair& qp) { qp.serve_kick(); });
-}
-
-int QueuePair::refuse_send() const {
-    if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
-        return send_cq ? ENOMEM : EINVAL;
-    return faults_ ? faults_->of_post() : 0;
 }
 
 int QueuePair::refuse_receive(std::uint32_t used) const {
