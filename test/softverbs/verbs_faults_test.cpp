@@ -341,6 +341,40 @@ TEST_F(Faults, WhatRulesHoldBackGoesOnWhenTheyAreRemoved) {
     EXPECT_EQ(connection.here.wait().status, IBV_WC_SUCCESS);
 }
 
+/// What one process does to itself is done to a peer of its own name.
+TEST_F(Faults, RulesChooseByTheProcessAtTheOtherEnd) {
+    const std::string name = program_invocation_short_name;
+    for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
+        use("send peer=" + name + " nth=2 -> flush");
+        {
+            Connection connection(small(type));
+            EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+            EXPECT_EQ(connection.status(), IBV_WC_WR_FLUSH_ERR);
+        }
+        use("send peer=other nth=1 -> flush; send peer_rank=0 -> flush");
+        Connection another(small(type));
+        EXPECT_EQ(another.status(), IBV_WC_SUCCESS);
+    }
+    use("send peer=other -> flush; send peer=" + name + " nth=2 -> flush");
+    Host here(small(IBV_QPT_UD)), there(small(IBV_QPT_UD));
+    Datagrams one(here), other(there);
+    for (const ibv_wc_status expected : {IBV_WC_SUCCESS, IBV_WC_WR_FLUSH_ERR}) {
+        ASSERT_EQ(other.receive(1, {there.sge(0, kHeader + 64)}), 0);
+        ASSERT_EQ(one.send(1, {here.sge(0, 8)}, {.to = other.number(), .by = one.handle_to(there)}),
+                  0);
+        EXPECT_EQ(here.wait().status, expected);
+    }
+}
+
+TEST_F(Faults, RulesChooseByTheRankAtTheOtherEnd) {
+    setenv("PMI_RANK", "3", 1);
+    use("write peer_rank=3 nth=1 -> retry_exceeded; send peer_rank=30 -> flush");
+    Connection connection(small());
+    unsetenv("PMI_RANK");
+    EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+    EXPECT_EQ(connection.status(IBV_WR_RDMA_WRITE), IBV_WC_RETRY_EXC_ERR);
+}
+
 /// The link is gone when the device is opened, so the first events may be of its return.
 TEST_F(Faults, APortLosesItsLinkForAWhileInThisProcess) {
     use("port soft0: down for 10ms every 30ms");

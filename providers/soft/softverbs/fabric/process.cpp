@@ -127,6 +127,7 @@ Result<void> Process::open_door() {
     self_->arena_size_ = arena_.size;
     self_->pid_ = getpid();
     self_->member_ = index_->self();
+    self_->identity_ = faults::Identity::of_process();
     self_->is_self_ = true;
     if (arena_.pages_fd >= 0) self_->pages_ = UniqueFd::duplicate(arena_.pages_fd);
     self_->pages_size_ = arena_.pages_size;
@@ -229,6 +230,20 @@ void Process::on_peer_death(DeathHandler handler) {
 void Process::on_device_states(StatesHandler handler) {
     support::MutexLock lock(mutex_);
     states_handlers_ = with(states_handlers_, std::move(handler));
+}
+
+void Process::on_service(ServiceHandler handler) {
+    support::MutexLock lock(mutex_);
+    service_handler_ = std::make_shared<ServiceHandler>(std::move(handler));
+}
+
+void Process::note_service(std::uint32_t qp_num, std::uint16_t port) {
+    std::shared_ptr<const ServiceHandler> handler;
+    {
+        support::MutexLock lock(mutex_);
+        handler = service_handler_;
+    }
+    if (handler) (*handler)(qp_num, port);
 }
 
 /// Whoever connects may have changed the states or the fault rules: softverbs(1) connects for that

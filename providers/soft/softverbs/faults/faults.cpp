@@ -37,6 +37,13 @@ tl::expected<std::vector<Rule>, int> read(const Source& source) {
     return tl::unexpected(EINVAL);
 }
 
+bool concerns(const Rule& rule, Subject subject, const About& about) {
+    const bool is_meant = rule.subject == subject ||
+                          (rule.subject == Subject::kAnyMessage && group_of(subject) == kMessage);
+    return is_meant && (rule.service == 0 || rule.service == about.service) &&
+           is_about(rule, about.peer);
+}
+
 std::vector<Trigger> process_triggers(const Plan& plan) {
     std::vector<Trigger> triggers;
     for (const Rule& rule : plan.rules)
@@ -109,12 +116,12 @@ std::shared_ptr<const Plan> Faults::plan() const {
 }
 
 /// The rule is a part of its plan, and keeps that alive.
-std::shared_ptr<const Rule> Faults::look_up(Subject subject) {
+std::shared_ptr<const Rule> Faults::look_up(Subject subject, const About& about) {
     char remark[32];
     const auto end = fmt::format_to_n(remark, sizeof remark, "pid {}", getpid()).out;
     support::MutexLock lock(mutex_);
     const Trigger* const found =
-        count_in(triggers_, [subject](const Rule& rule) { return rule.subject == subject; });
+        count_in(triggers_, [&](const Rule& rule) { return concerns(rule, subject, about); });
     if (!found) return nullptr;
     found->log({remark, static_cast<std::size_t>(end - remark)});
     return {plan_, &found->rule()};

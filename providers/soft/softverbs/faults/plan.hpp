@@ -21,7 +21,13 @@ struct Identity {
     std::string rank;     ///< "" outside a job
 
     static Identity of_process();
+    /// Describes another process, which may have written anything.
+    static Identity made_safe(std::string_view program, std::string_view rank);
 };
+
+/// Whether the rule concerns what is done with this process at the other end.
+/// @param peer nullptr: none, or an unknown one.
+bool is_about(const Rule& rule, const Identity* peer);
 
 /// Immutable, so that queue pairs and calls read it without a lock.
 struct Plan {

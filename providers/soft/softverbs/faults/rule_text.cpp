@@ -93,6 +93,11 @@ Status take_number(std::string_view value, Number& into) {
     return wrong(fmt::format("'{}' is not a number from 1 on", value));
 }
 
+Status take_service(std::string_view value, Rule& rule) {
+    if (take_number(value, rule.service) && rule.service <= 65535) return {};
+    return wrong(fmt::format("'{}' is not a port from 1 to 65535", value));
+}
+
 /// Takes `64`, `64-4KiB` or `4KiB-`.
 Status take_sizes(std::string_view value, Rule& rule) {
     const auto dash = value.find('-');
@@ -153,6 +158,12 @@ constexpr Key kKeys[] = {
     {"program", kCounted | kState,
      [](auto value, Rule& rule) { return take_name(value, rule.program); }},
     {"rank", kCounted | kState, [](auto value, Rule& rule) { return take_name(value, rule.rank); }},
+    {"peer", kRequest | kMessage,
+     [](auto value, Rule& rule) { return take_name(value, rule.peer); }},
+    {"peer_rank", kRequest | kMessage,
+     [](auto value, Rule& rule) { return take_name(value, rule.peer_rank); }},
+    {"service", kRequest | kPost | kStep | kConnect | kMessage,
+     [](auto value, Rule& rule) { return take_service(value, rule); }},
     {"qp", kRequest | kPost,
      [](auto value, Rule& rule) { return take_number(value, rule.queue_pair); }},
     {"device", kRequest | kPost, [](auto value, Rule& rule) { return take_device(value, rule); }},
@@ -364,6 +375,9 @@ void print_place(std::string& text, const Rule& rule) {
     if (rule.group() == kState && rule.device) text += ' ' + device_text(rule);
     if (!rule.program.empty()) text += " program=" + rule.program;
     if (!rule.rank.empty()) text += " rank=" + rule.rank;
+    if (!rule.peer.empty()) text += " peer=" + rule.peer;
+    if (!rule.peer_rank.empty()) text += " peer_rank=" + rule.peer_rank;
+    if (rule.service != 0) text += fmt::format(" service={}", rule.service);
     if (rule.group() != kState && rule.device) text += " device=" + device_text(rule);
     for (const TypeName& known : kTypes)
         if (rule.types == known.bit) text += fmt::format(" type={}", known.name);

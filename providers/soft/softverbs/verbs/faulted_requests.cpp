@@ -50,7 +50,15 @@ Subject operation_of(ibv_wr_opcode opcode) {
 }  // namespace
 
 RequestFaults::Place QueuePair::place_of(bool receives) const {
-    return {type_of(qp_type), device_, attributes_.port_num, ordinal_, qp_num, receives};
+    return {type_of(qp_type), device_, attributes_.port_num, ordinal_, qp_num, service_, receives};
+}
+
+void QueuePair::set_service(std::uint16_t port) {
+    {
+        support::SpinLockGuard lock(send_lock_);
+        if (std::exchange(service_, port) == port) return;
+    }
+    look_at_faults();
 }
 
 void QueuePair::look_at_faults() {
@@ -59,14 +67,17 @@ void QueuePair::look_at_faults() {
     do {
         plan = all.plan();
         RequestFaults::Place place;
+        std::shared_ptr<Peer> peer;
         {
             support::SpinLockGuard lock(send_lock_);
             place = place_of(false);
+            peer = target_.peer;
         }
+        const faults::Identity* const other = peer ? &peer->identity() : nullptr;
         // Made before the locks, and what they replace is freed after them.
-        auto sends = RequestFaults::make(plan, place);
+        auto sends = RequestFaults::make(plan, place, other);
         place.receives = true;
-        auto receives = RequestFaults::make(plan, place);
+        auto receives = RequestFaults::make(plan, place, other);
         support::SpinLockGuard lock(send_lock_);
         if (sends && faults_) sends->go_on(*faults_);
         faults_.swap(sends);
@@ -79,11 +90,11 @@ void QueuePair::look_at_faults() {
     } while (plan != all.plan());
 }
 
-const Rule* QueuePair::rule_for(const SendWork& work) {
+const Rule* QueuePair::rule_for(const SendWork& work, const faults::Identity* peer) {
     if (!faults_) return nullptr;
-    const std::uint32_t peer =
+    const std::uint32_t to =
         datagrams_ ? static_cast<std::uint32_t>(work.remote_addr) : attributes_.dest_qp_num;
-    return faults_->of_request(operation_of(work.opcode), work.length, work.position, peer);
+    return faults_->of_request(operation_of(work.opcode), work.length, work.position, to, peer);
 }
 
 const Rule* QueuePair::rule_for_next(const ibv_send_wr& wr) {
@@ -214,7 +225,14 @@ Outcome Executor::refuse_by_rule(const Rule& rule) {
     if (address.pd != qp_.domain().number() || address.own_port != port_)
         return done(IBV_WC_LOC_QP_OP_ERR);
     if (qp_.is_cut()) return done(IBV_WC_SUCCESS);
-    const Rule* const rule = qp_.rule_for(work);
+    const faults::Identity* peer = nullptr;
+    if (qp_.faults_ && qp_.faults_->needs_peer() && address.is_unicast()) {
+        const DatagramTarget& target = targets_.find(static_cast<std::uint32_t>(work.remote_addr));
+        if (target.state == DatagramTarget::State::kAsked)
+            return Outcome{Progress::kUnresolved, IBV_WC_SUCCESS};
+        if (target.state == DatagramTarget::State::kBound) peer = &target.target.peer->identity();
+    }
+    const Rule* const rule = qp_.rule_for(work, peer);
     if (qp_.is_silenced()) return done(IBV_WC_SUCCESS);
     if (!rule) return std::nullopt;
     if (rule->action != Action::kDuplicate) return qp_.divert(*rule);

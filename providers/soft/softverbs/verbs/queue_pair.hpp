@@ -241,6 +241,9 @@ class QueuePair : public ExtendableQp {
     /// Takes the fault rules that concern the queue pair now. Called when it gets its port, and by
     /// the service thread when the rules have changed.
     void look_at_faults() EXCLUDES(send_lock_, receive_lock_);
+    /// Notes to which service the queue pair belongs, for fault rules.
+    /// @param port the listener's.
+    void set_service(std::uint16_t port) EXCLUDES(send_lock_, receive_lock_);
 
     // -- flush.cpp. The first five are called by the service thread, with the adapter's mutex held.
     /// Serves a peer's kick: it posted a receive, became ready, found a fault, or waits for its
@@ -345,7 +348,9 @@ class QueuePair : public ExtendableQp {
     // -- faulted_requests.cpp
     faults::RequestFaults::Place place_of(bool receives) const REQUIRES(send_lock_);
     /// @return the fault rule that applies to the request, or nullptr.
-    const faults::Rule* rule_for(const SendWork& work) NO_THREAD_SAFETY_ANALYSIS;
+    /// @param peer to whom a datagram goes, if the rules need it.
+    const faults::Rule* rule_for(const SendWork& work,
+                                 const faults::Identity* peer = nullptr) NO_THREAD_SAFETY_ANALYSIS;
     /// Does the same for a request that nobody has queued yet.
     const faults::Rule* rule_for_next(const ibv_send_wr& wr) REQUIRES(send_lock_);
     /// Applies a rule that decides what becomes of the request before it reaches its target.
@@ -517,6 +522,7 @@ class QueuePair : public ExtendableQp {
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
     std::unique_ptr<DatagramSender> datagrams_ GUARDED_BY(send_lock_);
 
+    std::uint16_t service_ GUARDED_BY(send_lock_) = 0;  ///< the listener's port, or 0
     std::uint32_t ordinal_ = 0;  ///< how many queue pairs the process had created then
     /// nullptr unless a fault rule concerns the queue pair.
     std::unique_ptr<faults::RequestFaults> faults_ GUARDED_BY(send_lock_);
