@@ -20,6 +20,9 @@ TEST(FaultRules, ARuleIsPrintedAsItCanBeReadAgain) {
           "atomic times=3 probability=0.25 after=1500ms before=2s -> remote_access",
           "send type=ud probability=0.01 -> drop",
           "send -> bandwidth 200MB/s",
+          "request rank=0 peer=mpi* peer_rank=1 service=7471 type=rc -> silence",
+          "message peer=server service=4000 -> drop",
+          "connect service=65535 -> unreachable",
           "send nth=5 -> silence for 2s",
           "send -> receiver_not_ready",
           "post_send -> fail ENOMEM",
@@ -82,6 +85,8 @@ TEST(FaultRules, WhatIsWrongIsSaid) {
              {"send from=5 to=4 -> flush", "from is behind to"},
              {"send nth=3 every=2 -> flush", "nth names one alone"},
              {"send program= -> flush", "nothing behind '='"},
+             {"send service=65536 -> flush", "not a port from 1 to 65535"},
+             {"reg_mr peer=server -> fail", "which is none of: program"},
              {"send -> fail", "'fail', which is none of"},
              {"reg_mr -> flush", "which is none of: fail"},
              {"reg_mr qp=1 -> fail", "which is none of: program"},
@@ -98,6 +103,9 @@ TEST(FaultRules, WhatIsWrongIsSaid) {
              {"port soft0: down every 2s", "begins again before it has ended"},
              {"port soft0: down for 2s every 2s", "begins again before it has ended"},
              {"port eth0: down", "not one of soft0"},
+             {"port soft: down", "not one of soft0"},
+             {"port soft00: down", "not one of soft0"},
+             {"port soft0/1/2: down", "not one of soft0"},
          }) {
         const auto rule = parse_rule(wrong.text);
         ASSERT_FALSE(rule) << wrong.text;

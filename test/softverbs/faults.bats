@@ -89,6 +89,42 @@ rping_with() {
     grep -q 'RDMA_CM_EVENT_REJECTED, error 8' "$BATS_TEST_TMPDIR"/client.*
 }
 
+@test "rules choose by service, and by the program at the other end" {
+    rping_with 'connect service=7172 -> unreachable; message peer=other -> drop; send service=7172 -> flush'
+    [ "$status" -eq 0 ]
+    [ -z "$(log)" ]
+    rping_with 'send service=7171 nth=2 -> retry_exceeded'
+    [ "$status" -ne 0 ]
+    log | grep -qx 'send program=rping service=7171 qp=1 nth=2 -> retry_exceeded'
+    rping_with 'connect service=7171 -> unreachable'
+    grep -q 'RDMA_CM_EVENT_UNREACHABLE, error -110' "$BATS_TEST_TMPDIR"/client.*
+    export SOFTVERBS_CONNECT_TIMEOUT=300
+    rping_with 'message peer=rping -> drop'
+    grep -q 'RDMA_CM_EVENT_UNREACHABLE, error -110' "$BATS_TEST_TMPDIR"/client.*
+}
+
+# Two ranks of four are cut off from each other: whoever has sent to the other hears nothing.
+@test "two processes of several are cut off from each other" {
+    need_program ib_send_bw
+    local pair
+    declare -A ended
+    for pair in 1:18601 2:18602; do
+        start "server${pair%:*}" env PMI_RANK="${pair%:*}" "$tool" run ib_send_bw -F -p "${pair#*:}" -s 64 -n 1000
+        await_port "server${pair%:*}" "${pair#*:}"
+    done
+    "$tool" fault add 'request rank=0 peer_rank=2 -> silence'
+    "$tool" fault add 'request rank=2 peer_rank=0 -> silence'
+    for pair in 1:18601 2:18602; do
+        start "client${pair%:*}" env PMI_RANK=0 "$tool" run ib_send_bw -F -p "${pair#*:}" -s 64 -n 1000 -u 8 127.0.0.1
+        ended[${pair%:*}]=0
+        await_end "client${pair%:*}" || ended[${pair%:*}]=$?
+    done
+    [ "${ended[1]}" -eq 0 ]
+    [ "${ended[2]}" -ne 0 ]
+    grep -q 'Failed status 12:' "$BATS_TEST_TMPDIR"/client2.*
+    log | grep -qx 'request program=ib_send_bw rank=0 peer_rank=2 qp=1 -> silence'
+}
+
 @test "messages of the connection manager are late, come twice, or get lost" {
     rping_with 'req -> delay 100ms; rtu -> duplicate; dreq -> duplicate'
     [ "$status" -eq 0 ]

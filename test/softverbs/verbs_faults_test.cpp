@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Fault rules: what they do to requests, posts and calls, at both ends.
-#include <fcntl.h>
-
 #include <fstream>
 
+#include "test/softverbs/connection.hpp"
 #include "test/softverbs/datagram_pair.hpp"
-#include "test/support/raw_member.hpp"
 
 namespace test {
 namespace {
-
-constexpr Timing kShort{.rnr_retry = 1, .min_rnr_timer = 1, .timeout = 8, .retry_cnt = 1};
 
 Options small(ibv_qp_type type = IBV_QPT_RC) {
     Options options;
@@ -43,35 +39,6 @@ class Faults : public testing::Test {
         return lines;
     }
     TemporaryFabric fabric_;
-};
-
-/// The queue pair that requests is the process's first one.
-struct Connection {
-    explicit Connection(const Options& options = small(), const Timing& timing = {})
-        : here(options), there(options), one(here), other(there) {
-        for (int i = 0; i < 16; ++i)
-            require(other.post_receive(1, {there.sge(1024, 64)}) == 0, "a receive");
-        one.connect(other.address(), timing);
-        other.connect(one.address(), timing);
-    }
-    int post(ibv_wr_opcode opcode) {
-        if (opcode == IBV_WR_SEND) return one.send(2, {here.sge(0, 8)});
-        if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
-            return one.atomic(2, opcode, here.sge(0, 8), there.address(), there.mr->rkey, 1);
-        return one.rdma(2, opcode, {here.sge(0, 8)}, there.address(), there.mr->rkey);
-    }
-    ibv_wc_status status(ibv_wr_opcode opcode = IBV_WR_SEND) {
-        require(post(opcode) == 0, "posted");
-        return here.wait().status;
-    }
-    /// Waits until the queue pair at the other end has failed, which its service thread does.
-    bool other_fails() {
-        const auto end = Clock::now() + kDeadline;
-        while (other.state() != IBV_QPS_ERR && Clock::now() < end) usleep(1000);
-        return other.state() == IBV_QPS_ERR;
-    }
-    Host here, there;
-    Qp one, other;
 };
 
 struct Case {
@@ -107,7 +74,7 @@ TEST_F(Faults, RequestsFailAsIfTheyWereAtFaultAtBothEnds) {
     for (const Case& one : kCases) {
         SCOPED_TRACE(one.rule);
         use(std::string(one.rule).replace(std::string(one.rule).find("nth"), 0, "qp=1 "));
-        Connection connection;
+        Connection connection(small());
         EXPECT_EQ(connection.status(one.opcode), IBV_WC_SUCCESS);
         if (one.opcode == IBV_WR_SEND) {
             EXPECT_EQ(connection.there.wait().status, IBV_WC_SUCCESS);
@@ -129,7 +96,7 @@ TEST_F(Faults, AnAcknowledgementThatIsLostLeavesTheRequestCarriedOut) {
     for (const char* const way : {"process_vm", "agent"}) {
         setenv("SOFTVERBS_COPY", way, 1);
         use("write nth=1 -> acknowledgement_lost");
-        Connection connection;
+        Connection connection(small());
         connection.here.buffer[0] = 7;
         EXPECT_EQ(connection.status(IBV_WR_RDMA_WRITE), IBV_WC_RETRY_EXC_ERR);
         EXPECT_EQ(connection.there.buffer[0], 7);
@@ -139,7 +106,7 @@ TEST_F(Faults, AnAcknowledgementThatIsLostLeavesTheRequestCarriedOut) {
 
 TEST_F(Faults, ADelayedRequestDelaysThoseBehindIt) {
     use("send qp=1 nth=2 -> delay 20ms");
-    Connection connection;
+    Connection connection(small());
     const auto begin = Clock::now();
     for (int i = 0; i < 3; ++i)
         ASSERT_EQ(connection.one.send(static_cast<std::uint64_t>(i), {connection.here.sge(0, 8)}),
@@ -152,7 +119,7 @@ TEST_F(Faults, ADelayedRequestDelaysThoseBehindIt) {
 
 TEST_F(Faults, BandwidthIsSharedByTheRequestsOfAQueuePair) {
     use("write -> bandwidth 100kB/s");
-    Connection connection;
+    Connection connection(small());
     const auto begin = Clock::now();
     for (int i = 0; i < 5; ++i)
         ASSERT_EQ(connection.one.rdma(1, IBV_WR_RDMA_WRITE, {connection.here.sge(0, 1000)},
@@ -165,7 +132,7 @@ TEST_F(Faults, BandwidthIsSharedByTheRequestsOfAQueuePair) {
 TEST_F(Faults, APeerThatIsSilentForAWhileIsWaitedForAndOneThatStaysSilentIsNot) {
     use("send qp=1 nth=1 -> silence for 5ms");
     {
-        Connection connection;
+        Connection connection(small());
         EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
     }
     use("send qp=1 nth=1 -> silence");
@@ -193,7 +160,7 @@ TEST_F(Faults, UnreliableMessagesToASilentPeerAreLostUntilItAnswersAgain) {
 TEST_F(Faults, AReceiverThatIsNotReadyForAWhileIsWaitedFor) {
     use("send qp=1 nth=1 -> receiver_not_ready for 5ms");
     {
-        Connection connection;
+        Connection connection(small());
         EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
     }
     use("send qp=1 nth=1 -> receiver_not_ready");
@@ -337,17 +304,8 @@ TEST_F(Faults, RulesThatAreWrongKeepTheDeviceFromOpening) {
     }
 }
 
-/// As softverbs(1) does it.
-void tell_rules(const std::string& fabric, const std::string& rules) {
-    std::ofstream(fabric + "/faults") << rules;
-    for (const std::string& door : doors(fabric)) {
-        const UniqueFd link = link_to(door);
-        require(is_readable(link.get()), "the member greets");
-    }
-}
-
 TEST_F(Faults, RulesOfTheFabricConcernQueuePairsThatAreConnected) {
-    Connection connection;
+    Connection connection(small());
     EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
     tell_rules(fabric_.path(), "send qp=1 nth=2 -> retry_exceeded\n");
     EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
@@ -357,9 +315,25 @@ TEST_F(Faults, RulesOfTheFabricConcernQueuePairsThatAreConnected) {
     EXPECT_EQ(connection.status(), IBV_WC_RETRY_EXC_ERR);
 }
 
+/// Also to those that connect later, which is when a process looks at what has changed.
+TEST_F(Faults, RulesOfTheFabricThatAreWrongAreReportedOnceAndLeaveThoseBefore) {
+    Connection connection(small());
+    tell_rules(fabric_.path(), "send qp=1 nth=2 -> retry_exceeded\n");
+    const std::string told = captured_stderr([&] {
+        tell_rules(fabric_.path(), "send -> explode\n");
+        tell_members(fabric_.path());
+        tell_rules(fabric_.path(), "send -> explode\n");
+    });
+    const auto first = told.find("DAT314");
+    ASSERT_NE(first, told.npos) << told;
+    EXPECT_EQ(told.find("DAT314", first + 1), told.npos) << told;
+    EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+    EXPECT_EQ(connection.status(), IBV_WC_RETRY_EXC_ERR);
+}
+
 TEST_F(Faults, WhatRulesHoldBackGoesOnWhenTheyAreRemoved) {
     tell_rules(fabric_.path(), "send qp=1 -> silence\n");
-    Connection connection;
+    Connection connection(small());
     ASSERT_EQ(connection.post(IBV_WR_SEND), 0);
     usleep(2000);
     EXPECT_TRUE(connection.here.is_empty());
@@ -367,23 +341,49 @@ TEST_F(Faults, WhatRulesHoldBackGoesOnWhenTheyAreRemoved) {
     EXPECT_EQ(connection.here.wait().status, IBV_WC_SUCCESS);
 }
 
-ibv_event_type next_event(const Host& host) {
-    require(is_readable(host.context->async_fd), "an event comes");
-    ibv_async_event event;
-    require(ibv_get_async_event(host.context, &event) == 0, "it can be fetched");
-    ibv_ack_async_event(&event);
-    return event.event_type;
+/// What one process does to itself is done to a peer of its own name.
+TEST_F(Faults, RulesChooseByTheProcessAtTheOtherEnd) {
+    const std::string name = program_invocation_short_name;
+    for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
+        use("send peer=" + name + " nth=2 -> flush");
+        {
+            Connection connection(small(type));
+            EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+            EXPECT_EQ(connection.status(), IBV_WC_WR_FLUSH_ERR);
+        }
+        use("send peer=other nth=1 -> flush; send peer_rank=0 -> flush");
+        Connection another(small(type));
+        EXPECT_EQ(another.status(), IBV_WC_SUCCESS);
+    }
+    use("send peer=other -> flush; send peer=" + name + " nth=2 -> flush");
+    Host here(small(IBV_QPT_UD)), there(small(IBV_QPT_UD));
+    Datagrams one(here), other(there);
+    for (const ibv_wc_status expected : {IBV_WC_SUCCESS, IBV_WC_WR_FLUSH_ERR}) {
+        ASSERT_EQ(other.receive(1, {there.sge(0, kHeader + 64)}), 0);
+        ASSERT_EQ(one.send(1, {here.sge(0, 8)}, {.to = other.number(), .by = one.handle_to(there)}),
+                  0);
+        EXPECT_EQ(here.wait().status, expected);
+    }
+}
+
+TEST_F(Faults, RulesChooseByTheRankAtTheOtherEnd) {
+    setenv("PMI_RANK", "3", 1);
+    use("write peer_rank=3 nth=1 -> retry_exceeded; send peer_rank=30 -> flush");
+    Connection connection(small());
+    unsetenv("PMI_RANK");
+    EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+    EXPECT_EQ(connection.status(IBV_WR_RDMA_WRITE), IBV_WC_RETRY_EXC_ERR);
 }
 
 /// The link is gone when the device is opened, so the first events may be of its return.
 TEST_F(Faults, APortLosesItsLinkForAWhileInThisProcess) {
     use("port soft0: down for 10ms every 30ms");
-    Connection connection;
-    while (next_event(connection.here) != IBV_EVENT_PORT_ERR) continue;
+    Connection connection(small());
+    while (next_event(connection.here).first != IBV_EVENT_PORT_ERR) continue;
     for (const ibv_event_type type : {IBV_EVENT_PORT_ACTIVE, IBV_EVENT_CLIENT_REREGISTER,
                                       IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE}) {
         EXPECT_EQ(connection.status(), IBV_WC_SUCCESS) << "it waits for the link";
-        EXPECT_EQ(next_event(connection.here), type);
+        EXPECT_EQ(next_event(connection.here), Event(type, 1));
     }
     ASSERT_GE(logged().size(), 2u);
     EXPECT_EQ(logged()[1], "port soft0 -> down for 10ms every 30ms");

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Ports that lose their link, and devices that are removed, while a program uses them.
-#include <fcntl.h>
-
 #include "test/api/failing_calls.hpp"
 #include "test/softverbs/cm_fixture.hpp"
+#include "test/softverbs/connection.hpp"
 #include "test/softverbs/datagram_pair.hpp"
-#include "test/support/raw_member.hpp"
 
 namespace test {
 namespace {
@@ -16,9 +14,6 @@ using softverbs::DeviceStates;
 /// Set before anything asks how many there are.
 const bool kAreSet =
     setenv("SOFTVERBS_DEVICES", "2", 1) == 0 && setenv("SOFTVERBS_PORTS", "2", 1) == 0;
-
-/// A few milliseconds altogether.
-constexpr Timing kShort{.rnr_retry = 1, .min_rnr_timer = 1, .timeout = 8, .retry_cnt = 1};
 
 Options at(int device, std::uint8_t port = 1, ibv_qp_type type = IBV_QPT_RC) {
     Options options;
@@ -33,14 +28,10 @@ class Links : public testing::Test {
   protected:
     Links() { require(kAreSet, "the settings are set"); }
 
-    /// As softverbs(1) does it: a member greets whoever connects once it has looked at the states.
     void change(const std::function<void(DeviceStates&)>& change) {
         const auto directory = softverbs::Directory::open();
         require(directory && softverbs::Index::change(**directory, change), "changed");
-        for (const std::string& door : doors(fabric_.path())) {
-            const UniqueFd link = link_to(door);
-            require(is_readable(link.get()), "the member greets");
-        }
+        tell_members(fabric_.path());
     }
     void set_link(int device, std::uint8_t port, bool is_up) {
         change([=](DeviceStates& states) {
@@ -55,43 +46,11 @@ class Links : public testing::Test {
     TemporaryFabric fabric_;
 };
 
-/// The next asynchronous event, if one comes: its type, and its port if it is a port's.
-std::pair<ibv_event_type, int> next_event(const Host& host) {
-    require(is_readable(host.context->async_fd), "an event comes");
-    ibv_async_event event;
-    require(ibv_get_async_event(host.context, &event) == 0, "it can be fetched");
-    ibv_ack_async_event(&event);
-    const bool is_of_port = event.event_type == IBV_EVENT_PORT_ERR ||
-                            event.event_type == IBV_EVENT_PORT_ACTIVE ||
-                            event.event_type == IBV_EVENT_CLIENT_REREGISTER;
-    return {event.event_type, is_of_port ? event.element.port_num : 0};
-}
-
-bool has_event(const Host& host) {
-    return is_readable(host.context->async_fd, 0s);
-}
-
 ibv_port_state state_of(const Host& host, std::uint8_t port) {
     ibv_port_attr attributes{};
     require(ibv_query_port(host.context, port, &attributes) == 0, "query");
     return attributes.state;
 }
-
-struct Connection {
-    Connection(const Options& mine, const Options& theirs, const Timing& timing = {})
-        : here(mine), there(theirs), one(here), other(there) {
-        for (int i = 0; i < 8; ++i) other.post_receive(1, {there.sge(0, 64)});
-        one.connect(other.address(), timing);
-        other.connect(one.address(), timing);
-    }
-    int send() { return one.send(2, {here.sge(0, 8)}); }
-    bool delivers() {
-        return send() == 0 && here.wait().status == IBV_WC_SUCCESS &&
-               there.wait().status == IBV_WC_SUCCESS;
-    }
-    Host here, there;
-    Qp one, other;
-};
 
 TEST_F(Links, EveryOpenDeviceHearsOfItsOwnPorts) {
     Host first(at(0)), second(at(0)), other(at(1));
@@ -202,7 +161,8 @@ TEST_F(Links, ARemovedDeviceFailsAllThatIsPostedAndTheOtherOneGoesOn) {
     set_removed(0, true);
     EXPECT_EQ(next_event(connection.here).first, IBV_EVENT_DEVICE_FATAL);
     EXPECT_EQ(next_event(connection.there).first, IBV_EVENT_DEVICE_FATAL);
-    for (int i = 0; i < 8; ++i) EXPECT_EQ(connection.there.wait().status, IBV_WC_WR_FLUSH_ERR);
+    for (int i = 0; i < Connection::kReceives; ++i)
+        EXPECT_EQ(connection.there.wait().status, IBV_WC_WR_FLUSH_ERR);
     EXPECT_EQ(connection.one.state(), IBV_QPS_ERR);
     ASSERT_EQ(connection.send(), 0);
     EXPECT_EQ(connection.here.wait().status, IBV_WC_WR_FLUSH_ERR);

@@ -117,6 +117,7 @@ int change(const std::string& path, const Options& options) {
         rules.push_back(faults::to_text(*faults::parse_rule(options.rule)));
     }
     if (const int cause = write_rules(**directory, rules)) return fail(path, std::strerror(cause));
+    if (!Index::note_rules(**directory)) return kFailed;
     const std::size_t told = tell_members(**directory);
     return print(fmt::format("{} rule{} in force, told {} process{}\n", rules.size(),
                              rules.size() == 1 ? "" : "s", told, told == 1 ? "" : "es"));

@@ -241,13 +241,11 @@ bool take_change(const CommandSyntax& command, char** operands, int count, Optio
     const bool is_port = command.command == Command::kPort;
     if (count == 0) return complain(command, "no device is named");
     const std::string named = operands[0];
-    const auto slash = is_port ? named.find('/') : std::string::npos;
-    const std::string number = slash == std::string::npos ? "1" : named.substr(slash + 1);
-    const auto device = device_named(named.substr(0, slash), kMostDevices);
-    if (!device || (number != "1" && number != "2"))
+    const auto found = faults::parse_port(named);
+    if (!found || (!is_port && found->port != 0))
         return complain(command, "'" + named + "' is not one of soft0 to soft15" +
                                      (is_port ? ", with /1 or /2 behind it for its port" : ""));
-    options.port = {*device, static_cast<unsigned>(number[0] - '0')};
+    options.port = {found->device, std::max(found->port, 1u)};
     if (count == 1) return true;
     options.change = operands[1];
     const bool is_known = is_port ? options.change == "down" || options.change == "up"

@@ -88,6 +88,7 @@ int connect(Identifier& id, const rdma_conn_param* param) {
             return error;
     if (const int error = fill_terms(id, param, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH))
         return error;
+    id.engine->process().note_service(id.own.qp_num, id.service);
     request.from = id.number;
     request.port_space = id.public_part.ps;
     request.source = id.source;
@@ -98,7 +99,7 @@ int connect(Identifier& id, const rdma_conn_param* param) {
     request.terms = id.own;
     const auto listener = find_listener(id.engine->index(), request);
     if (!listener && listener.error() != ENOENT) return listener.error();
-    const auto rule = id.engine->process().faults().of(faults::Subject::kConnect);
+    const auto rule = id.engine->process().faults().of(faults::Subject::kConnect, {id.service});
     support::MutexLock lock(id.engine->mutex);
     if (rule)
         id.engine->fail_request(id, *rule);
@@ -135,6 +136,7 @@ int accept(Identifier& id, const rdma_conn_param* param) {
     const std::uint8_t depth = id.remote.responder_resources;
     if (const int error = fill_terms(id, param, resources, depth)) return error;
     id.own.retry_count = id.remote.retry_count;
+    id.engine->process().note_service(id.own.qp_num, id.service);
     if (!id.peer->alive()) return accept_gone(id);
     if (id.public_part.qp)
         if (const int error = move_to_ready(id)) return id.peer->alive() ? error : accept_gone(id);

@@ -121,12 +121,12 @@ void Engine::peer_found(std::uint32_t number, const ConnectRequest& request,
 Result<void> Engine::send(const Identifier& id, MessageType type, std::span<const std::byte> body) {
     const DeviceStates states = process_.device_states();
     if (states.is_down({device_at(id.source), 1}) || states.is_down(id.remote_port)) return {};
-    return send_to(id.peer, type, body);
+    return send_to(id.peer, type, body, id.service);
 }
 
 Result<void> Engine::send_to(const std::shared_ptr<Peer>& peer, MessageType type,
-                             std::span<const std::byte> body) {
-    const auto rule = process_.faults().of(subject_of(type));
+                             std::span<const std::byte> body, std::uint16_t service) {
+    const auto rule = process_.faults().of(subject_of(type), {service, &peer->identity()});
     return rule ? send_by_rule(peer, type, body, *rule) : peer->send(type, body);
 }
 
@@ -241,7 +241,7 @@ Identifier& Engine::make_child(Identifier& listener, const std::shared_ptr<Peer>
     child->child_qp = listener.child_qp;
     child->child_pd = listener.child_pd;
     child->source = request.destination;
-    child->source_port = request.destination_port;
+    child->source_port = child->service = request.destination_port;
     child->destination = request.source;
     child->destination_port = request.source_port;
     fill(handle.route.addr.src_storage, child->source, child->source_port);

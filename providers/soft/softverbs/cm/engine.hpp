@@ -143,8 +143,10 @@ class Engine {
     void on_device_states(DeviceStates before) EXCLUDES(mutex);
 
     /// Sends a message, unless a fault rule asks for something else.
+    /// @param service the listener's port, or 0 when there is no connection.
     Result<void> send_to(const std::shared_ptr<Peer>& peer, MessageType type,
-                         std::span<const std::byte> body) REQUIRES(mutex);
+                         std::span<const std::byte> body, std::uint16_t service = 0)
+        REQUIRES(mutex);
     Result<void> send_by_rule(const std::shared_ptr<Peer>& peer, MessageType type,
                               std::span<const std::byte> body, const faults::Rule& rule)
         REQUIRES(mutex);

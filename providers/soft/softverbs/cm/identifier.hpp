@@ -93,6 +93,7 @@ struct Identifier {
     in6_addr destination = {};
     std::uint16_t source_port = 0;
     std::uint16_t destination_port = 0;
+    std::uint16_t service = 0;  ///< the listener's port, at both ends
 
     std::shared_ptr<Peer> peer;
     std::uint32_t remote_number = 0;

@@ -100,11 +100,12 @@ int resolve_address(Identifier& id, sockaddr* source, const sockaddr* destinatio
     if (reachable && id.state == State::kIdle)
         if (const int error = bind(id, from, 0, goal)) return error;
     support::MutexLock lock(id.engine->mutex);
+    id.service = port_of(destination);
     if (!reachable) {
         id.engine->push(id, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
         return 0;
     }
-    if (id.engine->process().faults().of(faults::Subject::kResolveAddr)) {
+    if (id.engine->process().faults().of(faults::Subject::kResolveAddr, {id.service})) {
         id.engine->push(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
         return 0;
     }
@@ -138,7 +139,7 @@ void fill_path(Identifier& id) {
 }
 
 void resolve_route(Identifier& id) REQUIRES(id.engine->mutex) {
-    if (id.engine->process().faults().of(faults::Subject::kResolveRoute)) {
+    if (id.engine->process().faults().of(faults::Subject::kResolveRoute, {id.service})) {
         id.engine->push(id, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT);
         return;
     }

@@ -134,6 +134,8 @@ int create(rdma_cm_id* id, ibv_qp_init_attr_ex& attr) {
     int error = make_completion_queues(id, attr);
     if (error == 0) {
         id->qp = ibv_create_qp_ex(id->verbs, &attr);
+        Identifier& owner = Identifier::of(id);
+        if (id->qp) owner.engine->process().note_service(id->qp->qp_num, owner.service);
         error = id->qp ? make_usable(id) : errno;
     }
     if (error == 0) {

@@ -25,6 +25,12 @@ namespace {
 constexpr auto kBacklogRetry = std::chrono::milliseconds(2);
 constexpr auto kDescriptorRetry = std::chrono::milliseconds(100);
 
+/// @return the text in the field, which need not end with a zero.
+template <std::size_t kSize>
+std::string_view text_in(const std::array<char, kSize>& field) {
+    return {field.data(), strnlen(field.data(), field.size())};
+}
+
 }  // namespace
 
 std::string fault_of_memory(int fd, std::uint64_t size, const std::string& what) {
@@ -112,8 +118,10 @@ void Process::begin_handshake(const SharedHandshake& handshake) {
         handshake->timer = service_.at(handshake->deadline, [this, handshake] {
             finish_handshake(handshake, tl::unexpected(ETIMEDOUT));
         });
-    const Hello hello = {kFabricVersion, index_->self().slot, index_->self().id,
-                         fabric_hash(),  arena_.size,         arena_.pages_size};
+    Hello hello = {kFabricVersion, index_->self().slot, index_->self().id,
+                   fabric_hash(),  arena_.size,         arena_.pages_size};
+    self_->identity_.program.copy(hello.program.data(), hello.program.size());
+    self_->identity_.rank.copy(hello.rank.data(), hello.rank.size());
     MessageHeader header = {};
     header.type = static_cast<std::uint16_t>(MessageType::kHello);
     header.length = sizeof hello;
@@ -265,6 +273,7 @@ Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Mes
     }
     peer->pid_ = handshake.pid;
     peer->member_ = {hello.slot, hello.member};
+    peer->identity_ = faults::Identity::made_safe(text_in(hello.program), text_in(hello.rank));
     peer->doorbell_ = std::move(message.fds[1]);
     if (has_pages) {
         peer->pages_ = std::move(message.fds[2]);

@@ -4,6 +4,7 @@
 /// other's. Service thread only.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ struct Hello {
     std::uint64_t fabric;
     std::uint64_t arena_size;  ///< bytes
     std::uint64_t pages_size;  ///< bytes of the page file, the third descriptor; 0: none
+    /// faults::Identity of the sender; zeros behind the text, if there is room.
+    std::array<char, 64> program = {};
+    std::array<char, 16> rank = {};
 };
-static_assert(sizeof(Hello) == 40);
+static_assert(sizeof(Hello) == 120);
 
 /// Checks a peer's memory before it is mapped. A file that can be truncated could kill us with
 /// SIGBUS, and so could huge pages, which a hole in the file may take away for good.

@@ -93,6 +93,9 @@ class Index {
                                        const std::function<void(DeviceStates&)>& change);
     static Result<DeviceStates> device_states_of(const Directory& directory);
     static Result<LinkLosses> link_losses_of(const Directory& directory);
+    /// Notes that the fabric's file of fault rules has been replaced, in a fabric that need not
+    /// exist yet. The caller tells the members.
+    static Result<void> note_rules(const Directory& directory);
     /// Removes what dead members left behind; with `dry_run` only finds it. @return what it found.
     static Result<Leftovers> clean(const Directory& directory, bool dry_run);
 
@@ -146,6 +149,8 @@ class Index {
     std::uint64_t group_changes() const;
 
     DeviceStates device_states() const;
+    /// @return how often the fabric's file of fault rules has been replaced. Takes no lock.
+    std::uint64_t rule_changes() const;
     /// Whether a living member has published this address.
     bool is_published(const in6_addr& address) EXCLUDES(mutex_);
     /// Removes what a dead member left behind. Harmless when it lives.
@@ -165,6 +170,11 @@ class Index {
     void leave(Transaction& transaction);
     Result<void> open_file();
     static Result<UniqueFd> open_to_look(const Directory& directory, int access);
+    static Result<void> write_to(
+        const Directory& directory,
+        const std::function<void(const Index& index, Transaction& transaction)>& write);
+    template <class T>
+    static Result<T> look_at(const Directory& directory, off_t offset);
     bool is_usable(const Header& header) const;
     Survey describe(const Records& records) const;
     void read_bytes(void* to, std::size_t size, off_t offset) const;

@@ -80,7 +80,8 @@ struct Index::Records {
 inline constexpr off_t kDeviceStatesAt = 2048;
 inline constexpr off_t kLinkLossesAt = kDeviceStatesAt + off_t{sizeof(std::uint64_t)};
 inline constexpr off_t kMembersAt = 4096;
-static_assert(kLinkLossesAt + off_t{sizeof(LinkLosses)} <= kMembersAt);
+inline constexpr off_t kRuleChangesAt = kLinkLossesAt + off_t{sizeof(LinkLosses)};
+static_assert(kRuleChangesAt + off_t{sizeof(std::uint64_t)} <= kMembersAt);
 inline constexpr off_t kBlocksAt = kMembersAt + off_t{kSlots} * 32;
 inline constexpr off_t kQueueAt = kBlocksAt + off_t{kBlocks} * sizeof(std::uint32_t);
 inline constexpr off_t kPortsAt = kQueueAt + off_t{kBlocks} * sizeof(std::uint16_t);

@@ -104,40 +104,62 @@ DeviceStates Index::device_states() const {
     return DeviceStates::decode(read<std::uint64_t>(kDeviceStatesAt));
 }
 
-Result<DeviceStates> Index::change(const Directory& directory,
-                                   const std::function<void(DeviceStates&)>& change) {
+std::uint64_t Index::rule_changes() const {
+    return read<std::uint64_t>(kRuleChangesAt);
+}
+
+Result<void> Index::write_to(
+    const Directory& directory,
+    const std::function<void(const Index& index, Transaction& transaction)>& write) {
     Index index(directory);
-    if (auto opened = index.open_file(); !opened) return tl::unexpected(opened.error());
+    if (auto opened = index.open_file(); !opened) return opened;
     Transaction transaction(index);
     if (transaction.error()) return tl::unexpected(transaction.error());
     if (auto header = index.read_header(transaction); !header)
         return tl::unexpected(header.error());
-    const DeviceStates before = index.device_states();
-    DeviceStates states = before;
-    change(states);
-    transaction.write(kLinkLossesAt,
-                      add_losses(index.read<LinkLosses>(kLinkLossesAt), before, states));
-    transaction.write(kDeviceStatesAt, states.encode());
+    write(index, transaction);
     if (transaction.error()) return tl::unexpected(transaction.error());
+    return {};
+}
+
+Result<DeviceStates> Index::change(const Directory& directory,
+                                   const std::function<void(DeviceStates&)>& change) {
+    DeviceStates states;
+    auto written = write_to(directory, [&](const Index& index, Transaction& transaction) {
+        const DeviceStates before = index.device_states();
+        states = before;
+        change(states);
+        transaction.write(kLinkLossesAt,
+                          add_losses(index.read<LinkLosses>(kLinkLossesAt), before, states));
+        transaction.write(kDeviceStatesAt, states.encode());
+    });
+    if (!written) return tl::unexpected(written.error());
     return states;
 }
 
-Result<DeviceStates> Index::device_states_of(const Directory& directory) {
+Result<void> Index::note_rules(const Directory& directory) {
+    return write_to(directory, [](const Index& index, Transaction& transaction) {
+        transaction.write(kRuleChangesAt, index.rule_changes() + 1);
+    });
+}
+
+/// Reads what stands at a place of the index, without its lock. Zeros if there is no index.
+template <class T>
+Result<T> Index::look_at(const Directory& directory, off_t offset) {
     Index index(directory);
     auto file = open_to_look(directory, O_RDONLY);
     if (!file) return tl::unexpected(file.error());
-    if (!file->valid()) return DeviceStates{};
+    if (!file->valid()) return T{};
     index.file_ = std::move(*file);
-    return index.device_states();
+    return index.read<T>(offset);
+}
+
+Result<DeviceStates> Index::device_states_of(const Directory& directory) {
+    return look_at<std::uint64_t>(directory, kDeviceStatesAt).map(DeviceStates::decode);
 }
 
 Result<LinkLosses> Index::link_losses_of(const Directory& directory) {
-    Index index(directory);
-    auto file = open_to_look(directory, O_RDONLY);
-    if (!file) return tl::unexpected(file.error());
-    if (!file->valid()) return LinkLosses{};
-    index.file_ = std::move(*file);
-    return index.read<LinkLosses>(kLinkLossesAt);
+    return look_at<LinkLosses>(directory, kLinkLossesAt);
 }
 
 Result<Index::Leftovers> Index::clean(const Directory& directory, bool dry_run) {

@@ -18,6 +18,7 @@
 
 #include "providers/soft/softverbs/fabric/message.hpp"
 #include "providers/soft/softverbs/fabric/result.hpp"
+#include "providers/soft/softverbs/faults/plan.hpp"
 #include "support/thread/mutex.hpp"
 
 namespace softverbs {
@@ -66,6 +67,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     /// In this process's pid namespace; 0 when the peer lives in one that we cannot see.
     pid_t pid() const { return pid_; }
     const MemberRef& member() const { return member_; }
+    /// As the peer has told it.
+    const faults::Identity& identity() const { return identity_; }
     bool is_self() const { return is_self_; }
     /// False once the link has ended; on_peer_death handlers follow on the service thread.
     bool alive() const { return alive_.load(std::memory_order_acquire); }
@@ -131,6 +134,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool arena_mapped_here_ = false;
     pid_t pid_ = 0;
     MemberRef member_;
+    faults::Identity identity_;
     bool is_self_ = false;
     UniqueFd doorbell_;
     UniqueFd pages_;

@@ -102,6 +102,7 @@ Result<void> Process::start(const Prepare& prepare) {
     auto index = Index::join(*directory_, address_);
     if (!index) return tl::unexpected(index.error());
     index_ = std::move(*index);
+    rule_changes_ = index_->rule_changes();
     if (const int cause = faults_.open(directory_->path())) return tl::unexpected(cause);
     auto arena = prepare(*this);
     if (!arena) {
@@ -126,6 +127,7 @@ Result<void> Process::open_door() {
     self_->arena_size_ = arena_.size;
     self_->pid_ = getpid();
     self_->member_ = index_->self();
+    self_->identity_ = faults::Identity::of_process();
     self_->is_self_ = true;
     if (arena_.pages_fd >= 0) self_->pages_ = UniqueFd::duplicate(arena_.pages_fd);
     self_->pages_size_ = arena_.pages_size;
@@ -230,14 +232,30 @@ void Process::on_device_states(StatesHandler handler) {
     states_handlers_ = with(states_handlers_, std::move(handler));
 }
 
+void Process::on_service(ServiceHandler handler) {
+    support::MutexLock lock(mutex_);
+    service_handler_ = std::make_shared<ServiceHandler>(std::move(handler));
+}
+
+void Process::note_service(std::uint32_t qp_num, std::uint16_t port) {
+    std::shared_ptr<const ServiceHandler> handler;
+    {
+        support::MutexLock lock(mutex_);
+        handler = service_handler_;
+    }
+    if (handler) (*handler)(qp_num, port);
+}
+
 /// Whoever connects may have changed the states or the fault rules: softverbs(1) connects for that
 /// alone.
 void Process::look_at_devices() {
+    const std::uint64_t changes = index_->rule_changes();
     bool has_other_rules = false;
-    (void)Service::persist([&] {
-        has_other_rules = faults_.look_again();
-        if (has_other_rules) port_faults_.follow(faults_.plan());
-    });
+    if (std::exchange(rule_changes_, changes) != changes)
+        (void)Service::persist([&] {
+            has_other_rules |= faults_.look_again();
+            if (has_other_rules) port_faults_.follow(faults_.plan());
+        });
     change_states(index_->device_states(), has_other_rules);
 }
 

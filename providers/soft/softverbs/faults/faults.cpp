@@ -37,6 +37,13 @@ tl::expected<std::vector<Rule>, int> read(const Source& source) {
     return tl::unexpected(EINVAL);
 }
 
+bool concerns(const Rule& rule, Subject subject, const About& about) {
+    const bool is_meant = rule.subject == subject ||
+                          (rule.subject == Subject::kAnyMessage && group_of(subject) == kMessage);
+    return is_meant && (rule.service == 0 || rule.service == about.service) &&
+           is_about(rule, about.peer);
+}
+
 std::vector<Trigger> process_triggers(const Plan& plan) {
     std::vector<Trigger> triggers;
     for (const Rule& rule : plan.rules)
@@ -55,46 +62,52 @@ int Faults::open(const std::string& fabric) {
     auto rules = read(*source);
     if (!rules) return rules.error();
     own_rules_ = std::move(*rules);
-    set({});
-    look_again();
+    fabric_text_ = read_fabric_file();
+    set(read({fabric_text_, fabric_file()}).value_or(std::vector<Rule>()));
     return 0;
 }
 
 bool Faults::look_again() {
-    auto text = support::read_text_file(fabric_ + '/' + kRulesFile, kMostText);
-    std::string rules = text ? std::move(*text) : std::string();
-    return rules != fabric_rules_ && set(std::move(rules));
+    std::string text = read_fabric_file();
+    if (text == fabric_text_) return false;
+    const auto rules = read({text, fabric_file()});
+    if (rules) set(*rules);
+    fabric_text_ = std::move(text);
+    return rules.has_value();
 }
 
-bool Faults::set(std::string fabric_rules) {
-    const std::string name = fabric_ + '/' + kRulesFile;
-    auto added = read({fabric_rules, name});
-    if (!added) return false;
+std::string Faults::read_fabric_file() const {
+    return support::read_text_file(fabric_file(), kMostText).value_or(std::string());
+}
+
+/// @return nullptr if no rule concerns this process.
+std::shared_ptr<const Plan> Faults::make_plan(const std::vector<Rule>& fabric_rules) const {
     std::vector<Rule> rules = own_rules_;
-    rules.insert(rules.end(), added->begin(), added->end());
-    auto next = std::make_shared<Plan>();
-    next->identity = Identity::of_process();
-    next->rules = Plan::concerning(next->identity, std::move(rules));
-    next->seed = static_cast<std::uint64_t>(
+    rules.insert(rules.end(), fabric_rules.begin(), fabric_rules.end());
+    auto plan = std::make_shared<Plan>();
+    plan->identity = Identity::of_process();
+    plan->rules = Plan::concerning(plan->identity, std::move(rules));
+    if (plan->rules.empty()) return nullptr;
+    plan->seed = static_cast<std::uint64_t>(
         support::setting_integer(support::Setting::kSoftverbsFaultsSeed));
-    next->opened = opened_;
-    if (!next->rules.empty()) {
-        const std::string log = support::setting_text(support::Setting::kSoftverbsFaultsLog);
-        const std::string path = log.empty() ? fabric_ + '/' + kLogFile : log;
-        next->log = std::make_shared<FaultLog>(path);
-        support::report<support::kFaultsInForce>(next->rules.size(), next->seed, path);
-    }
-    fabric_rules_ = std::move(fabric_rules);
-    std::vector<Trigger> triggers = process_triggers(*next);
+    plan->opened = opened_;
+    const std::string log = support::setting_text(support::Setting::kSoftverbsFaultsLog);
+    const std::string path = log.empty() ? fabric_ + '/' + kLogFile : log;
+    plan->log = std::make_shared<FaultLog>(path);
+    support::report<support::kFaultsInForce>(plan->rules.size(), plan->seed, path);
+    return plan;
+}
+
+void Faults::set(const std::vector<Rule>& fabric_rules) {
+    std::shared_ptr<const Plan> plan = make_plan(fabric_rules);
+    std::vector<Trigger> triggers = plan ? process_triggers(*plan) : std::vector<Trigger>();
     has_rules_.store(!triggers.empty(), std::memory_order_relaxed);
-    std::shared_ptr<const Plan> plan = next->rules.empty() ? nullptr : std::move(next);
     support::MutexLock lock(mutex_);
     for (Trigger& trigger : triggers)
         for (const Trigger& before : triggers_)
             if (before.rule() == trigger.rule()) trigger.go_on(before);
     triggers_.swap(triggers);
     plan_.swap(plan);
-    return true;
 }
 
 std::shared_ptr<const Plan> Faults::plan() const {
@@ -102,19 +115,16 @@ std::shared_ptr<const Plan> Faults::plan() const {
     return plan_;
 }
 
-/// Each rule counts it; the first that applies decides. The rule is a part of its plan, and keeps
-/// that alive.
-std::shared_ptr<const Rule> Faults::look_up(Subject subject) {
+/// The rule is a part of its plan, and keeps that alive.
+std::shared_ptr<const Rule> Faults::look_up(Subject subject, const About& about) {
     char remark[32];
     const auto end = fmt::format_to_n(remark, sizeof remark, "pid {}", getpid()).out;
-    const Rule* found = nullptr;
     support::MutexLock lock(mutex_);
-    for (Trigger& trigger : triggers_) {
-        if (trigger.rule().subject != subject || !trigger.next() || found) continue;
-        found = &trigger.rule();
-        trigger.log({remark, static_cast<std::size_t>(end - remark)});
-    }
-    return found ? std::shared_ptr<const Rule>(plan_, found) : nullptr;
+    const Trigger* const found =
+        count_in(triggers_, [&](const Rule& rule) { return concerns(rule, subject, about); });
+    if (!found) return nullptr;
+    found->log({remark, static_cast<std::size_t>(end - remark)});
+    return {plan_, &found->rule()};
 }
 
 }  // namespace softverbs::faults

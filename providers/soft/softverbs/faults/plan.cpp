@@ -43,18 +43,30 @@ Rule as_logged(const Identity& identity, const Rule& rule, std::uint32_t queue_p
     return logged;
 }
 
+/// @param pattern "": any. @param rank "": any.
+bool is_one(const Identity& identity, const std::string& pattern, const std::string& rank) {
+    const bool has_name =
+        pattern.empty() || fnmatch(pattern.c_str(), identity.program.c_str(), 0) == 0;
+    return has_name && (rank.empty() || rank == identity.rank);
+}
+
 }  // namespace
 
 Identity Identity::of_process() {
-    return {spelt(program_invocation_short_name), spelt(support::rank_in_job())};
+    return made_safe(program_invocation_short_name, support::rank_in_job());
+}
+
+Identity Identity::made_safe(std::string_view program, std::string_view rank) {
+    return {spelt(program), spelt(rank)};
+}
+
+bool is_about(const Rule& rule, const Identity* peer) {
+    return !rule.names_peer() || (peer && is_one(*peer, rule.peer, rule.peer_rank));
 }
 
 std::vector<Rule> Plan::concerning(const Identity& identity, std::vector<Rule> rules) {
-    std::erase_if(rules, [&](const Rule& rule) {
-        const bool is_other = !rule.program.empty() &&
-                              fnmatch(rule.program.c_str(), identity.program.c_str(), 0) != 0;
-        return is_other || (!rule.rank.empty() && rule.rank != identity.rank);
-    });
+    std::erase_if(rules,
+                  [&](const Rule& rule) { return !is_one(identity, rule.program, rule.rank); });
     return rules;
 }
 

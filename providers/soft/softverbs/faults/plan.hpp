@@ -15,13 +15,19 @@
 
 namespace softverbs::faults {
 
-/// Who a process is in each run of a job.
+/// A process, as each run of a job has it again.
 struct Identity {
     std::string program;  ///< its name, with '?' for what rules cannot spell
     std::string rank;     ///< "" outside a job
 
     static Identity of_process();
+    /// Describes another process, which may have written anything.
+    static Identity made_safe(std::string_view program, std::string_view rank);
 };
+
+/// Whether the rule concerns what is done with this process at the other end.
+/// @param peer nullptr: none, or an unknown one.
+bool is_about(const Rule& rule, const Identity* peer);
 
 /// Immutable, so that queue pairs and calls read it without a lock.
 struct Plan {
@@ -69,6 +75,16 @@ class Trigger {
     std::uint64_t count_ = 0;
     std::uint64_t applied_ = 0;
 };
+
+/// Counts one more with each trigger whose rule `matches`. @return the first of those whose rules
+/// apply to it, which decides, or nullptr.
+template <class Matches>
+Trigger* count_in(std::vector<Trigger>& triggers, const Matches& matches) {
+    Trigger* first = nullptr;
+    for (Trigger& trigger : triggers)
+        if (matches(trigger.rule()) && trigger.next() && !first) first = &trigger;
+    return first;
+}
 
 /// @return a number that all bits of `value` decide (the finaliser of SplitMix64).
 constexpr std::uint64_t mixed(std::uint64_t value) {

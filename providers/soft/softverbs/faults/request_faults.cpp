@@ -9,12 +9,14 @@
 namespace softverbs::faults {
 namespace {
 
-bool concerns(const Rule& rule, const RequestFaults::Place& place) {
+bool concerns(const Rule& rule, const RequestFaults::Place& place, const Identity* peer) {
     if ((rule.group() & (kRequest | kPost)) == 0) return false;
     if ((rule.subject == Subject::kPostRecv) != place.receives) return false;
     if ((rule.types & rule.what().types & place.type) == 0) return false;
     if (rule.queue_pair != 0 && rule.queue_pair != place.queue_pair) return false;
     if (rule.device && *rule.device != place.device) return false;
+    if (rule.service != 0 && rule.service != place.service) return false;
+    if (place.type != kUd && !is_about(rule, peer)) return false;
     return rule.port == 0 || rule.port == place.port;
 }
 
@@ -32,16 +34,18 @@ RequestFaults::Clock::time_point end_of(const Rule& rule) {
 }  // namespace
 
 std::unique_ptr<RequestFaults> RequestFaults::make(std::shared_ptr<const Plan> plan,
-                                                   const Place& place) {
+                                                   const Place& place, const Identity* peer) {
     if (!plan) return nullptr;
     std::unique_ptr<RequestFaults> made(new RequestFaults(std::move(plan), place));
     for (const Rule& rule : made->plan_->rules)
-        if (faults::concerns(rule, place))
+        if (faults::concerns(rule, place, peer)) {
             made->triggers_.emplace_back(*made->plan_, rule, place.queue_pair);
+            made->needs_peer_ |= place.type == kUd && rule.names_peer();
+        }
     return made->triggers_.empty() ? nullptr : std::move(made);
 }
 
-/// What is under way and no rule asks for any more ends.
+/// Delays and silence end when no rule asks for them any more.
 void RequestFaults::go_on(const RequestFaults& before) {
     for (Trigger& trigger : triggers_) {
         for (const Trigger& old : before.triggers_) {
@@ -59,39 +63,30 @@ void RequestFaults::go_on(const RequestFaults& before) {
     not_ready_until_ = before.not_ready_until_;
 }
 
-bool RequestFaults::concerns(Group group) const {
-    return std::any_of(triggers_.begin(), triggers_.end(),
-                       [&](const Trigger& trigger) { return trigger.rule().group() == group; });
-}
-
-/// Each rule counts the request; the first that applies decides.
 const Rule* RequestFaults::of_request(Subject operation, std::uint64_t size, std::uint32_t position,
-                                      std::uint32_t peer) {
+                                      std::uint32_t qp_num, const Identity* peer) {
     if (is_decided_ && position == position_) return decided_;
     is_decided_ = true;
     position_ = position;
-    decided_ = nullptr;
-    for (Trigger& trigger : triggers_) {
-        if (!faults::concerns(trigger.rule(), operation, size) || !trigger.next() || decided_)
-            continue;
-        decided_ = &trigger.rule();
-        log(trigger, peer);
-        begin(*decided_, size);
-    }
+    const Trigger* const found = count_in(triggers_, [&](const Rule& rule) {
+        return faults::concerns(rule, operation, size) && (!needs_peer_ || is_about(rule, peer));
+    });
+    decided_ = found ? &found->rule() : nullptr;
+    if (!found) return nullptr;
+    log(*found, qp_num);
+    begin(*decided_, size);
     return decided_;
 }
 
 int RequestFaults::of_post() {
-    int error = 0;
-    for (Trigger& trigger : triggers_) {
-        if (trigger.rule().group() != kPost || !trigger.next() || error != 0) continue;
-        error = trigger.rule().error;
-        log(trigger, 0);
-    }
-    return error;
+    const Trigger* const found =
+        count_in(triggers_, [](const Rule& rule) { return rule.group() == kPost; });
+    if (!found) return 0;
+    log(*found, 0);
+    return found->rule().error;
 }
 
-/// Begins what takes time.
+/// Begins the wait that the rule asks for, if any.
 void RequestFaults::begin(const Rule& rule, std::uint64_t size) {
     switch (rule.action) {
         case Action::kDelay:

@@ -42,7 +42,7 @@ struct TypeName {
 };
 inline constexpr TypeName kTypes[] = {{"rc", kRc}, {"uc", kUc}, {"ud", kUd}, {"xrc", kXrc}};
 
-/// What a rule is about.
+/// The requests, calls or events that a rule concerns.
 enum class Subject : std::uint8_t {
 #define SUBJECT(id, ...) id,
 #include "providers/soft/softverbs/faults/words.def"
@@ -59,7 +59,11 @@ inline constexpr SubjectInfo kSubjects[] = {
 };
 inline constexpr std::size_t kSubjectCount = std::size(kSubjects);
 
-/// What follows the name of an action.
+constexpr Group group_of(Subject subject) {
+    return kSubjects[static_cast<std::size_t>(subject)].group;
+}
+
+/// The word or words that follow the name of an action.
 enum class Argument : std::uint8_t {
     kNone,
     kDuration,  ///< a duration
@@ -95,6 +99,9 @@ struct Rule {
     // -- where; what is not given holds for all
     std::string program;                  ///< pattern of the program's name (fnmatch)
     std::string rank;                     ///< the process's rank in its job
+    std::string peer;                     ///< pattern of the program's name at the other end
+    std::string peer_rank;                ///< its rank
+    std::uint32_t service = 0;            ///< the listener's port
     std::uint32_t queue_pair = 0;         ///< the n-th that the process has created
     std::optional<std::uint32_t> device;  ///< its number
     std::uint32_t port = 0;               ///< of the device
@@ -118,8 +125,9 @@ struct Rule {
     std::uint64_t rate = 0;  ///< bytes per second
     int error = 0;           ///< errno value, or a reject reason
 
-    Group group() const { return kSubjects[static_cast<std::size_t>(subject)].group; }
+    Group group() const { return group_of(subject); }
     const ActionInfo& what() const { return kActions[static_cast<std::size_t>(action)]; }
+    bool names_peer() const { return !peer.empty() || !peer_rank.empty(); }
     /// Whether it applies to all that matches, so that nothing is to be decided.
     bool is_unconditional() const {
         return nth == 0 && every == 0 && from == 0 && to == 0 && times == 0 && probability == 1 &&

@@ -93,6 +93,11 @@ Status take_number(std::string_view value, Number& into) {
     return wrong(fmt::format("'{}' is not a number from 1 on", value));
 }
 
+Status take_service(std::string_view value, Rule& rule) {
+    if (take_number(value, rule.service) && rule.service <= 65535) return {};
+    return wrong(fmt::format("'{}' is not a port from 1 to 65535", value));
+}
+
 /// Takes `64`, `64-4KiB` or `4KiB-`.
 Status take_sizes(std::string_view value, Rule& rule) {
     const auto dash = value.find('-');
@@ -126,21 +131,12 @@ Status take_type(std::string_view value, Rule& rule) {
 
 /// Takes `soft1` or `soft1/2`.
 Status take_device(std::string_view value, Rule& rule) {
-    constexpr std::string_view kName = "soft";
-    const auto slash = value.find('/');
-    const std::string_view device = value.substr(0, slash);
-    const std::string_view port = slash == value.npos ? "" : value.substr(slash + 1);
-    std::uint32_t number = 0;
-    const char* const end = device.data() + device.size();
-    const bool is_soft = device.substr(0, kName.size()) == kName && device.size() <= 6;
-    const char* const digits = device.data() + std::min(kName.size(), device.size());
-    const auto [rest, error] = std::from_chars(digits, end, number);
-    if (!is_soft || error != std::errc() || rest != end || number > 15 ||
-        (slash != value.npos && port != "1" && port != "2"))
+    const auto named = parse_port(value);
+    if (!named)
         return wrong(
             fmt::format("'{}' is not one of soft0 to soft15, with /1 or /2 for a port", value));
-    rule.device = number;
-    rule.port = port.empty() ? 0 : static_cast<std::uint32_t>(port[0] - '0');
+    rule.device = named->device;
+    rule.port = named->port;
     return {};
 }
 
@@ -162,6 +158,12 @@ constexpr Key kKeys[] = {
     {"program", kCounted | kState,
      [](auto value, Rule& rule) { return take_name(value, rule.program); }},
     {"rank", kCounted | kState, [](auto value, Rule& rule) { return take_name(value, rule.rank); }},
+    {"peer", kRequest | kMessage,
+     [](auto value, Rule& rule) { return take_name(value, rule.peer); }},
+    {"peer_rank", kRequest | kMessage,
+     [](auto value, Rule& rule) { return take_name(value, rule.peer_rank); }},
+    {"service", kRequest | kPost | kStep | kConnect | kMessage,
+     [](auto value, Rule& rule) { return take_service(value, rule); }},
     {"qp", kRequest | kPost,
      [](auto value, Rule& rule) { return take_number(value, rule.queue_pair); }},
     {"device", kRequest | kPost, [](auto value, Rule& rule) { return take_device(value, rule); }},
@@ -373,6 +375,9 @@ void print_place(std::string& text, const Rule& rule) {
     if (rule.group() == kState && rule.device) text += ' ' + device_text(rule);
     if (!rule.program.empty()) text += " program=" + rule.program;
     if (!rule.rank.empty()) text += " rank=" + rule.rank;
+    if (!rule.peer.empty()) text += " peer=" + rule.peer;
+    if (!rule.peer_rank.empty()) text += " peer_rank=" + rule.peer_rank;
+    if (rule.service != 0) text += fmt::format(" service={}", rule.service);
     if (rule.group() != kState && rule.device) text += " device=" + device_text(rule);
     for (const TypeName& known : kTypes)
         if (rule.types == known.bit) text += fmt::format(" type={}", known.name);
@@ -401,6 +406,20 @@ std::string argument_text(const Rule& rule) {
 }
 
 }  // namespace
+
+std::optional<PortName> parse_port(std::string_view name) {
+    constexpr std::string_view kStem = "soft";
+    if (name.substr(0, kStem.size()) != kStem) return std::nullopt;
+    const std::string_view number = name.substr(kStem.size(), name.find('/') - kStem.size());
+    const std::string_view port = name.substr(kStem.size() + number.size());
+    PortName found;
+    const char* const end = number.data() + number.size();
+    const auto [rest, error] = std::from_chars(number.data(), end, found.device);
+    const bool is_padded = number.size() > 1 && number[0] == '0';
+    if (error != std::errc() || rest != end || is_padded || found.device > 15) return std::nullopt;
+    if (port == "/1" || port == "/2") found.port = static_cast<unsigned>(port[1] - '0');
+    return port.empty() || found.port != 0 ? std::optional(found) : std::nullopt;
+}
 
 tl::expected<Rule, std::string> parse_rule(std::string_view text) {
     auto split = text.find(kArrow);

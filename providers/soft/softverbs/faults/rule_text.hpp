@@ -24,6 +24,13 @@ tl::expected<std::vector<Rule>, std::string> parse_rules(std::string_view text);
 /// @return text from which parse_rule() makes the same rule.
 std::string to_text(const Rule& rule);
 
+struct PortName {
+    unsigned device = 0;  ///< 0 to 15
+    unsigned port = 0;    ///< 0: the name is that of the device
+};
+/// @return nullopt unless the name is like `soft1` or `soft1/2`.
+std::optional<PortName> parse_port(std::string_view name);
+
 /// @return "1.5ms": with the largest unit that needs no rounding.
 std::string to_text(Duration duration);
 

@@ -184,4 +184,14 @@ inline bool QueuePair::may_post_directly(const ibv_send_wr& wr) const {
     return true;
 }
 
+/// If it comes to the general path all the same, the rules have their decision, and do not count it
+/// again.
+[[gnu::noinline]] bool QueuePair::post_past_rules(const ibv_send_wr& wr) {
+    if (is_cut() || is_silenced()) return false;
+    longest_direct_ = kLongestDirect;
+    const bool is_posted = may_post_directly(wr) && !rule_for_next(wr) && post_directly(wr);
+    longest_direct_ = 0;
+    return is_posted;
+}
+
 }  // namespace softverbs

@@ -25,7 +25,7 @@ Outcome Executor::told(Outcome outcome) const {
     const bool failed_here =
         outcome.progress == Progress::kDone &&
         (outcome.status == IBV_WC_LOC_PROT_ERR || outcome.status == IBV_WC_LOC_LEN_ERR ||
-         outcome.status == IBV_WC_GENERAL_ERR);
+         outcome.status == IBV_WC_WR_FLUSH_ERR || outcome.status == IBV_WC_GENERAL_ERR);
     return failed_here ? outcome : done(IBV_WC_SUCCESS);
 }
 

@@ -50,7 +50,15 @@ Subject operation_of(ibv_wr_opcode opcode) {
 }  // namespace
 
 RequestFaults::Place QueuePair::place_of(bool receives) const {
-    return {type_of(qp_type), device_, attributes_.port_num, ordinal_, qp_num, receives};
+    return {type_of(qp_type), device_, attributes_.port_num, ordinal_, qp_num, service_, receives};
+}
+
+void QueuePair::set_service(std::uint16_t port) {
+    {
+        support::SpinLockGuard lock(send_lock_);
+        if (std::exchange(service_, port) == port) return;
+    }
+    look_at_faults();
 }
 
 void QueuePair::look_at_faults() {
@@ -59,18 +67,21 @@ void QueuePair::look_at_faults() {
     do {
         plan = all.plan();
         RequestFaults::Place place;
+        std::shared_ptr<Peer> peer;
         {
             support::SpinLockGuard lock(send_lock_);
             place = place_of(false);
+            peer = target_.peer;
         }
+        const faults::Identity* const other = peer ? &peer->identity() : nullptr;
         // Made before the locks, and what they replace is freed after them.
-        auto sends = RequestFaults::make(plan, place);
+        auto sends = RequestFaults::make(plan, place, other);
         place.receives = true;
-        auto receives = RequestFaults::make(plan, place);
+        auto receives = RequestFaults::make(plan, place, other);
         support::SpinLockGuard lock(send_lock_);
         if (sends && faults_) sends->go_on(*faults_);
         faults_.swap(sends);
-        send_limit_ = faults_ && faults_->concerns(faults::kPost) ? 0 : cap_.max_send_wr;
+        send_limit_ = faults_ ? 0 : cap_.max_send_wr;
         if (attributes_.port_num != 0) note_detour();
         support::SpinLockGuard receive_lock(receive_lock_);
         if (receives && receive_faults_) receives->go_on(*receive_faults_);
@@ -79,11 +90,16 @@ void QueuePair::look_at_faults() {
     } while (plan != all.plan());
 }
 
-const Rule* QueuePair::rule_for(const SendWork& work) {
+const Rule* QueuePair::rule_for(const SendWork& work, const faults::Identity* peer) {
     if (!faults_) return nullptr;
-    const std::uint32_t peer =
+    const std::uint32_t to =
         datagrams_ ? static_cast<std::uint32_t>(work.remote_addr) : attributes_.dest_qp_num;
-    return faults_->of_request(operation_of(work.opcode), work.length, work.position, peer);
+    return faults_->of_request(operation_of(work.opcode), work.length, work.position, to, peer);
+}
+
+const Rule* QueuePair::rule_for_next(const ibv_send_wr& wr) {
+    return faults_->of_request(operation_of(wr.opcode), wr.sg_list->length, send_posted_,
+                               attributes_.dest_qp_num);
 }
 
 /// Interrupts the process itself or the one at the other end, once.
@@ -93,7 +109,6 @@ void QueuePair::signal_by_rule(pid_t process, int signal) {
 }
 
 std::optional<Outcome> QueuePair::divert(const Rule& rule) {
-    const auto now = Clock::now();
     switch (rule.action) {
         case Action::kRetryExceeded:
             return failed_by_rule(IBV_WC_RETRY_EXC_ERR);
@@ -107,10 +122,11 @@ std::optional<Outcome> QueuePair::divert(const Rule& rule) {
             return failed_by_rule(IBV_WC_WR_FLUSH_ERR);
         case Action::kDelay:
         case Action::kBandwidth:
-            if (now < faults_->release()) return Outcome{Progress::kDelayed, IBV_WC_SUCCESS};
+            if (Clock::now() < faults_->release())
+                return Outcome{Progress::kDelayed, IBV_WC_SUCCESS};
             return std::nullopt;
         case Action::kNotReady:
-            if (now >= faults_->not_ready_until()) return std::nullopt;
+            if (Clock::now() >= faults_->not_ready_until()) return std::nullopt;
             return Outcome{Progress::kNoReceive, IBV_WC_SUCCESS};
         case Action::kDrop:
             return done(IBV_WC_SUCCESS);
@@ -143,7 +159,7 @@ void QueuePair::note_rule() {
 
 /// Whether nobody answers the queue pair, as a rule asks for a while or for ever.
 bool QueuePair::is_silenced() const {
-    return faults_ && Clock::now() < faults_->silent_until();
+    return faults_ && faults_->is_silent();
 }
 
 /// Whether a rule makes the request at hand wait as if its peer did not answer.
@@ -157,12 +173,6 @@ void QueuePair::come_back_by_rule() {
     for (const auto end : {faults_->silent_until(), faults_->not_ready_until()})
         if (end > now && end != Clock::time_point::max())
             come_back(end, [](QueuePair& qp) { qp.serve_kick(); });
-}
-
-int QueuePair::refuse_send() const {
-    if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
-        return send_cq ? ENOMEM : EINVAL;
-    return faults_ ? faults_->of_post() : 0;
 }
 
 int QueuePair::refuse_receive(std::uint32_t used) const {
@@ -215,7 +225,14 @@ Outcome Executor::refuse_by_rule(const Rule& rule) {
     if (address.pd != qp_.domain().number() || address.own_port != port_)
         return done(IBV_WC_LOC_QP_OP_ERR);
     if (qp_.is_cut()) return done(IBV_WC_SUCCESS);
-    const Rule* const rule = qp_.rule_for(work);
+    const faults::Identity* peer = nullptr;
+    if (qp_.faults_ && qp_.faults_->needs_peer() && address.is_unicast()) {
+        const DatagramTarget& target = targets_.find(static_cast<std::uint32_t>(work.remote_addr));
+        if (target.state == DatagramTarget::State::kAsked)
+            return Outcome{Progress::kUnresolved, IBV_WC_SUCCESS};
+        if (target.state == DatagramTarget::State::kBound) peer = &target.target.peer->identity();
+    }
+    const Rule* const rule = qp_.rule_for(work, peer);
     if (qp_.is_silenced()) return done(IBV_WC_SUCCESS);
     if (!rule) return std::nullopt;
     if (rule->action != Action::kDuplicate) return qp_.divert(*rule);

@@ -241,6 +241,9 @@ class QueuePair : public ExtendableQp {
     /// Takes the fault rules that concern the queue pair now. Called when it gets its port, and by
     /// the service thread when the rules have changed.
     void look_at_faults() EXCLUDES(send_lock_, receive_lock_);
+    /// Notes to which service the queue pair belongs, for fault rules.
+    /// @param port the listener's.
+    void set_service(std::uint16_t port) EXCLUDES(send_lock_, receive_lock_);
 
     // -- flush.cpp. The first five are called by the service thread, with the adapter's mutex held.
     /// Serves a peer's kick: it posted a receive, became ready, found a fault, or waits for its
@@ -345,7 +348,11 @@ class QueuePair : public ExtendableQp {
     // -- faulted_requests.cpp
     faults::RequestFaults::Place place_of(bool receives) const REQUIRES(send_lock_);
     /// @return the fault rule that applies to the request, or nullptr.
-    const faults::Rule* rule_for(const SendWork& work) NO_THREAD_SAFETY_ANALYSIS;
+    /// @param peer to whom a datagram goes, if the rules need it.
+    const faults::Rule* rule_for(const SendWork& work,
+                                 const faults::Identity* peer = nullptr) NO_THREAD_SAFETY_ANALYSIS;
+    /// Does the same for a request that nobody has queued yet.
+    const faults::Rule* rule_for_next(const ibv_send_wr& wr) REQUIRES(send_lock_);
     /// Applies a rule that decides what becomes of the request before it reaches its target.
     /// @return nullopt when the request goes on.
     std::optional<Outcome> divert(const faults::Rule& rule) NO_THREAD_SAFETY_ANALYSIS;
@@ -355,9 +362,8 @@ class QueuePair : public ExtendableQp {
     bool is_silenced() const REQUIRES(send_lock_);
     bool is_held_by_rule() const REQUIRES(send_lock_);
     void come_back_by_rule() REQUIRES(send_lock_);
-    /// @return the errno value with which a post fails that does not fit, or that a rule concerns;
-    /// 0 if neither.
-    int refuse_send() const REQUIRES(send_lock_);
+    /// @return the errno value with which a receive is refused that does not fit, or that a rule
+    /// concerns; 0 if neither.
     int refuse_receive(std::uint32_t used) const REQUIRES(receive_lock_);
 
     // -- direct_post.cpp
@@ -365,6 +371,8 @@ class QueuePair : public ExtendableQp {
     /// Carries out a request that the direct path fits. @return false, with nothing done, for
     /// others.
     bool post_directly(const ibv_send_wr& wr) REQUIRES(send_lock_);
+    /// Does the same on a queue pair with fault rules, for a request to which none applies.
+    bool post_past_rules(const ibv_send_wr& wr) REQUIRES(send_lock_);
 
     // -- target_access.hpp
     void complete_at_target(Completion& completion,
@@ -373,6 +381,7 @@ class QueuePair : public ExtendableQp {
     // -- send_queue.cpp
     int post_generally(const ibv_send_wr& wr) REQUIRES(send_lock_);
     int check(const ibv_send_wr& wr) const REQUIRES(send_lock_);
+    int check_at_limit(const ibv_send_wr& wr) const REQUIRES(send_lock_);
     void submit(const SendWork& work) REQUIRES(send_lock_);
     void enqueue(const SendWork& work) REQUIRES(send_lock_);
     SendWork& queued(std::uint32_t position) REQUIRES(send_lock_);
@@ -513,12 +522,13 @@ class QueuePair : public ExtendableQp {
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
     std::unique_ptr<DatagramSender> datagrams_ GUARDED_BY(send_lock_);
 
+    std::uint16_t service_ GUARDED_BY(send_lock_) = 0;  ///< the listener's port, or 0
     std::uint32_t ordinal_ = 0;  ///< how many queue pairs the process had created then
     /// nullptr unless a fault rule concerns the queue pair.
     std::unique_ptr<faults::RequestFaults> faults_ GUARDED_BY(send_lock_);
     std::unique_ptr<faults::RequestFaults> receive_faults_ GUARDED_BY(receive_lock_);
-    /// Requests that may be under way: the queue's size, or 0 while a rule concerns posts, so that
-    /// each is looked at. The same for receives.
+    /// Requests that may be under way: the queue's size, or 0 while a rule concerns the queue pair,
+    /// so that each post is looked at. The same for receives.
     std::uint32_t send_limit_ GUARDED_BY(send_lock_) = 0;
     std::uint32_t receive_limit_ GUARDED_BY(receive_lock_) = 0;
 

@@ -48,7 +48,7 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
         target = std::move(*bound);
     }
     if (const int cause = change(current, next, attributes, mask, std::move(target))) return cause;
-    if ((mask & IBV_QP_PORT) != 0) look_at_faults();
+    if ((mask & (IBV_QP_PORT | IBV_QP_DEST_QPN)) != 0) look_at_faults();
     return 0;
 }
 

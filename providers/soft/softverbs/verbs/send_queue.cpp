@@ -115,6 +115,15 @@ constexpr std::chrono::hours kForEver{24 * 365};
 /// buffer.
 constexpr std::chrono::milliseconds kAgentPatience{100};
 
+bool fits_inline(const ibv_send_wr& wr, std::uint32_t most) {
+    if ((wr.send_flags & IBV_SEND_INLINE) == 0) return true;
+    return (kKinds[wr.opcode].traits & kInlineable) != 0 && length_of(wr) <= most;
+}
+
+/// What check() returns for a request that may be posted, on a queue pair with fault rules: less
+/// than any errno.
+constexpr int kUnderRules = -1;
+
 bool is_retried(Progress reason) {
     return reason == Progress::kLocked || reason == Progress::kAway;
 }
@@ -135,9 +144,18 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     if (wr.opcode == IBV_WR_BIND_MW && !wr.bind_mw.mw) return EINVAL;
     if (static_cast<std::uint32_t>(wr.num_sge) > cap_.max_send_sge) return EINVAL;
     if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= send_limit_) [[unlikely]]
-        if (const int cause = refuse_send()) return cause;
-    if ((wr.send_flags & IBV_SEND_INLINE) == 0) return 0;
-    return (traits & kInlineable) != 0 && length_of(wr) <= cap_.max_inline_data ? 0 : EINVAL;
+        return check_at_limit(wr);
+    return fits_inline(wr, cap_.max_inline_data) ? 0 : EINVAL;
+}
+
+/// Decides in check()'s place on a request at a queue that is full, or that a rule concerns.
+[[gnu::noinline]] int QueuePair::check_at_limit(const ibv_send_wr& wr) const {
+    if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
+        return send_cq ? ENOMEM : EINVAL;
+    if (faults_)
+        if (const int cause = faults_->of_post()) return cause;
+    if (!fits_inline(wr, cap_.max_inline_data)) return EINVAL;
+    return faults_ ? kUnderRules : 0;
 }
 
 int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
@@ -155,7 +173,10 @@ int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
 
 /// @return 0 or an errno, with the request not posted.
 [[gnu::noinline]] int QueuePair::post_generally(const ibv_send_wr& wr) {
-    if (const int cause = check(wr)) return cause;
+    if (const int cause = check(wr)) {
+        if (cause != kUnderRules) return cause;
+        if (post_past_rules(wr)) return 0;
+    }
     // Windows of type 1 are bound by ibv_bind_mw.
     if (wr.opcode == IBV_WR_BIND_MW && wr.bind_mw.mw->type != IBV_MW_TYPE_2) return EINVAL;
     try {
@@ -170,7 +191,7 @@ int QueuePair::post_all(ibv_send_wr* first) {
     support::SpinLockGuard lock(send_lock_);
     std::uint32_t count = 0;
     for (const ibv_send_wr* wr = first; wr; wr = wr->next, ++count) {
-        if (const int cause = check(*wr)) return cause;
+        if (const int cause = check(*wr); cause > 0) return cause;
     }
     const std::uint32_t used = send_posted_ - send_completed_.load(std::memory_order_acquire);
     if (used + count > cap_.max_send_wr) return ENOMEM;
@@ -193,7 +214,7 @@ int QueuePair::bind(ibv_mw& window, const ibv_mw_bind& request) {
     wr.bind_mw.rkey = ibv_inc_rkey(window.rkey);
     wr.bind_mw.bind_info = info;
     support::SpinLockGuard lock(send_lock_);
-    if (const int cause = check(wr)) return cause;
+    if (const int cause = check(wr); cause > 0) return cause;
     submit(work_of(wr, qp_type, send_posted_));
     return 0;
 }
