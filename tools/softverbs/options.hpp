@@ -5,8 +5,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "providers/soft/softverbs/fabric/ports.hpp"
+#include "providers/soft/softverbs/faults/rule.hpp"
 
 namespace softverbs::tool {
 
@@ -25,13 +27,14 @@ enum class FaultCommand { kList, kAdd, kClear, kLog };
 
 struct Options {
     Command command = Command::kRun;
-    std::string fabric;        ///< "": SOFTVERBS_FABRIC, else the user's own
-    std::string cm;            ///< run: "": as in the environment
-    bool only = false;         ///< run
-    unsigned devices = 0;      ///< run; 0: as in the environment
-    unsigned ports = 0;        ///< run; 0: as in the environment
-    bool drop_in = false;      ///< run
-    std::string faults;        ///< run: rules, or '@' and a file's name; "": as in the environment
+    std::string fabric;    ///< "": SOFTVERBS_FABRIC, else the user's own
+    std::string cm;        ///< run: "": as in the environment
+    bool only = false;     ///< run
+    unsigned devices = 0;  ///< run; 0: as in the environment
+    unsigned ports = 0;    ///< run; 0: as in the environment
+    bool drop_in = false;  ///< run
+    std::string
+        faults;  ///< run: rules, or '@' and the name of a long file; "": as in the environment
     std::string seed;          ///< run, of the rules; "": as in the environment
     std::string fault_log;     ///< run; "": as in the environment
     bool shared_heap = false;  ///< run
@@ -42,7 +45,7 @@ struct Options {
     PortId port = {};
     std::string change;
     FaultCommand fault = FaultCommand::kList;
-    std::string rule;  ///< fault add
+    std::vector<faults::Rule> rules;  ///< fault add
 };
 
 /// @return nullopt when the process must exit with `status`: help and version were printed on
