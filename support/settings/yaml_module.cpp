@@ -13,6 +13,7 @@ namespace {
 constexpr char kFileName[] = "libopendat-yaml.so";
 
 constinit std::atomic<YamlReader> g_linked{nullptr};
+constinit std::atomic<const char*> g_path{nullptr};
 
 /// @return the directory from which the library that holds this code was loaded, "" for none. Finds
 /// the module in trees that were moved after configuring or are not installed. This is safe:
@@ -33,7 +34,13 @@ void use_yaml_reader(YamlReader reader) {
     g_linked.store(reader, std::memory_order_relaxed);
 }
 
+void use_yaml_module(const char* path) {
+    g_path.store(path, std::memory_order_relaxed);
+}
+
 YamlModule::YamlModule() : reader_(g_linked.load(std::memory_order_relaxed)) {
+    if (reader_) return;
+    if (const char* const path = g_path.load(std::memory_order_relaxed)) load(path);
     if (reader_) return;
     const std::string beside = own_directory();
     // A set-uid program uses only the directory that was compiled in.

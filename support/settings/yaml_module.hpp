@@ -12,6 +12,10 @@ namespace support {
 /// Sets the reader of programs that are linked with one (tools, tests) and so need no module.
 void use_yaml_reader(YamlReader reader);
 
+/// Names the file of the module, for a program that knows better than configure where it is: that
+/// one is tried first. @param path kept as long as the process lives.
+void use_yaml_module(const char* path);
+
 class YamlModule {
   public:
     YamlModule();

@@ -4,7 +4,7 @@
 #   make test/fuzz/fuzz_dat_conf && test/fuzz/fuzz_dat_conf -max_total_time=1800 NEW_DIRECTORY CORPUS...
 # Otherwise each is a test that replays its corpora. The input of every finding is added to them.
 fuzz_targets = test/fuzz/fuzz_dat_conf test/fuzz/fuzz_records test/fuzz/fuzz_private_data test/fuzz/fuzz_scm_message test/fuzz/fuzz_ucm_message \
-    test/fuzz/fuzz_trace test/fuzz/fuzz_configuration test/fuzz/fuzz_regd test/fuzz/fuzz_fault_rules
+    test/fuzz/fuzz_trace test/fuzz/fuzz_configuration test/fuzz/fuzz_regd test/fuzz/fuzz_fault_rules test/fuzz/fuzz_fault_files
 check_PROGRAMS += $(fuzz_targets)
 if FUZZERS
 fuzz_main = %reldir%/input.hpp
@@ -81,5 +81,12 @@ test_fuzz_fuzz_fault_rules_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_fault_rules_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the reader of fault rules takes any bytes, and prints what it takes"' \
     -DFUZZ_CORPORA='"test/fuzz/corpus/fault_rules"'
+
+test_fuzz_fuzz_fault_files_SOURCES = %reldir%/fuzz_fault_files.cpp $(fuzz_main)
+test_fuzz_fuzz_fault_files_LDADD = libsoftverbs_core.la libyamlreader.la libsupport.la
+test_fuzz_fuzz_fault_files_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_fault_files_CPPFLAGS = $(AM_CPPFLAGS) \
+    -DFUZZ_TEST='"the reader of YAML files of fault rules takes any bytes, and prints what it takes"' \
+    -DFUZZ_CORPORA='"test/fuzz/corpus/fault_files"'
 
 EXTRA_DIST += %reldir%/corpus

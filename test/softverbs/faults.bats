@@ -193,3 +193,57 @@ assert faults[0]["remark"].startswith("pid "), faults'
     [ "${lines[0]}" = "softverbs fault: 'explode' is none of list, add, clear, log" ]
     [ ! -e "$fabric/faults" ]
 }
+
+# usage: yaml_rules - writes a file of rules in each form.
+yaml_rules() {
+    cat >"$BATS_TEST_TMPDIR/rules.yaml" <<'RULES'
+# each form
+- write: program=ib_write_bw nth=1000 -> retry_exceeded
+- "send nth=3 -> delay 1ms"
+- {on: request, type: rc, size: 64-4KiB, probability: 0.5, do: {delay: 1us}}
+- on: port soft1/2
+  do: {down: {for: 2s, every: 10s}}
+RULES
+}
+
+@test "a YAML file of rules is right by its schema, and is handed to the program as text" {
+    yaml_rules
+    # Names and values stay texts: Python reads YAML 1.1, in which "on" is a truth.
+    python3 -c 'import json, sys, yaml; json.dump(yaml.load(sys.stdin, yaml.BaseLoader), sys.stdout)' <"$BATS_TEST_TMPDIR/rules.yaml" |
+        python3 "$TOP_SRCDIR/test/tools/check-schema" "$TOP_SRCDIR/doc/schema/softverbs_faults.json"
+    never sh -c "echo '[{\"on\": \"write\"}]' | python3 '$TOP_SRCDIR/test/tools/check-schema' '$TOP_SRCDIR/doc/schema/softverbs_faults.json'"
+    rules=$("$tool" run --faults "@$BATS_TEST_TMPDIR/rules.yaml" sh -c 'echo "$SOFTVERBS_FAULTS"')
+    [ "$rules" = 'write program=ib_write_bw nth=1000 -> retry_exceeded
+send nth=3 -> delay 1ms
+request type=rc size=64-4KiB probability=0.5 -> delay 1us
+port soft1/2 -> down for 2s every 10s' ]
+    run "$tool" fault add "@$BATS_TEST_TMPDIR/rules.yaml"
+    [ "$output" = '4 rules in force, told 0 processes' ]
+    [ "$("$tool" fault list)" = "$rules" ]
+    "$tool" fault clear
+    perftest ib_write_bw "@$BATS_TEST_TMPDIR/rules.yaml"
+    [ "$status" -ne 0 ]
+    log | grep -qx 'write program=ib_write_bw qp=1 nth=1000 -> retry_exceeded'
+}
+
+@test "SOFTVERBS_FAULTS names a YAML file, and what is wrong in one is reported with its place" {
+    need_program ibv_devinfo
+    yaml_rules
+    export SOFTVERBS_FAULTS=@$BATS_TEST_TMPDIR/rules.yaml
+    run_to_end good "$tool" run --only ibv_devinfo
+    grep -q 'fault rules are in force in this process: 4 ' "$BATS_TEST_TMPDIR/good.err"
+    printf -- '- on: write\n  nht: 3\n  do: flush\n' >"$BATS_TEST_TMPDIR/rules.yaml"
+    start bad "$tool" run --only ibv_devinfo
+    never await_end bad
+    grep -qF "$BATS_TEST_TMPDIR/rules.yaml cannot be used: line 2, column 3: 'nht', did you mean 'nth'?" "$BATS_TEST_TMPDIR/bad.err"
+    unset SOFTVERBS_FAULTS
+    run "$tool" run --faults "@$BATS_TEST_TMPDIR/rules.yaml" true
+    [ "$status" -eq 125 ]
+    [ "${lines[0]}" = "softverbs: --faults: $BATS_TEST_TMPDIR/rules.yaml: line 2, column 3: 'nht', did you mean 'nth'?" ]
+    run "$tool" fault add "@$BATS_TEST_TMPDIR/rules.yaml"
+    [ "$status" -eq 2 ]
+    [ "${lines[0]}" = "softverbs fault: $BATS_TEST_TMPDIR/rules.yaml: line 2, column 3: 'nht', did you mean 'nth'?" ]
+    run "$tool" explore --faults "@$BATS_TEST_TMPDIR/rules.yaml" -- true
+    [ "$status" -eq 2 ]
+    [[ ${lines[0]} = "softverbs explore: --faults: $BATS_TEST_TMPDIR/rules.yaml: line 2, column 3: 'nht', did you mean 'nth'?"* ]]
+}

@@ -55,6 +55,7 @@ verbs_tests = \
     test/softverbs/verbs_link_test \
     test/softverbs/verbs_faults_test \
     test/softverbs/fault_rules_test \
+    test/softverbs/fault_files_test \
     test/softverbs/verbs_threads_test \
     test/softverbs/verbs_timestamps_test \
     test/softverbs/verbs_unreliable_test \
@@ -158,6 +159,8 @@ test_softverbs_verbs_region_absence_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_F
 test_softverbs_verbs_region_absence_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 test_softverbs_verbs_faults_test_SOURCES = %reldir%/verbs_faults_test.cpp %reldir%/connection.hpp %reldir%/datagram_pair.hpp test/support/raw_member.hpp $(verbs_test_headers)
 test_softverbs_verbs_faults_test_LDADD = $(verbs_test_libs)
+test_softverbs_fault_files_test_SOURCES = %reldir%/fault_files_test.cpp
+test_softverbs_fault_files_test_LDADD = libyamlreader.la $(verbs_test_libs)
 test_softverbs_fault_rules_test_SOURCES = %reldir%/fault_rules_test.cpp
 test_softverbs_fault_rules_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_link_test_SOURCES = %reldir%/verbs_link_test.cpp %reldir%/connection.hpp %reldir%/datagram_pair.hpp %reldir%/cm_fixture.hpp \

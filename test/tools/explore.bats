@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # softverbs explore: finds each kind of failure of a program with mistakes, the one fault that it needs, and
 # leaves nothing behind.
+# shellcheck disable=SC2016,SC2154 # shells get texts with variables of their own; helpers sets ours
 load ../compat/helpers
 
 tool=$TOP_BUILDDIR/softverbs

@@ -103,7 +103,7 @@ int write_rules(const Directory& directory, const std::vector<std::string>& rule
                                                                                             : errno;
 }
 
-/// Adds the rule, or removes all.
+/// Adds the rules, or removes all.
 int change(const std::string& path, const Options& options) {
     const auto directory = Directory::open(path);
     if (!directory) return kFailed;
@@ -114,7 +114,7 @@ int change(const std::string& path, const Options& options) {
         auto before = lines_of(path + '/' + faults::kRulesFile, faults::kMostText);
         if (!before) return kFailed;
         rules = std::move(*before);
-        rules.push_back(faults::to_text(*faults::parse_rule(options.rule)));
+        for (const faults::Rule& rule : options.rules) rules.push_back(faults::to_text(rule));
     }
     if (const int cause = write_rules(**directory, rules)) return fail(path, std::strerror(cause));
     if (!Index::note_rules(**directory)) return kFailed;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "support/settings/yaml_module.hpp"
 #include "tools/softverbs/explore/explore.hpp"
 #include "tools/softverbs/fault.hpp"
 #include "tools/softverbs/list.hpp"
@@ -44,6 +45,9 @@ int explore(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     try {
+        // Found as the other files that belong to this program are: the tree may have been moved.
+        static const std::string module = softverbs::tool::find_library("libopendat-yaml.so");
+        if (!module.empty()) support::use_yaml_module(module.c_str());
         if (argc > 1 && std::strcmp(argv[1], "explore") == 0) return explore(argc - 1, argv + 1);
         int status = 0;
         const auto options = softverbs::tool::parse(argc, argv, status);

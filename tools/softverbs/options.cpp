@@ -12,9 +12,7 @@
 
 #include "config.h"
 #include "providers/soft/softverbs/fabric/devices.hpp"
-#include "providers/soft/softverbs/faults/faults.hpp"
-#include "providers/soft/softverbs/faults/rule_text.hpp"
-#include "support/base/text_file.hpp"
+#include "providers/soft/softverbs/faults/rule_files.hpp"
 #include "tools/softverbs/explore/options.hpp"
 
 namespace softverbs::tool {
@@ -101,7 +99,7 @@ const std::vector<CommandSyntax>& commands() {
         {"fault",
          Command::kFault,
          kUsage,
-         "[list] | add RULE | clear | log",
+         "[list] | add RULE|@FILE | clear | log",
          "lists or changes the fault rules of a fabric, or shows its log of faults",
          {kFabric, {kJsonCode, "json", nullptr, "print JSON, see softverbs(1)"}, kHelp}},
         {"clean",
@@ -162,25 +160,27 @@ bool take_count(unsigned& count, const char* option, const char* value, unsigned
     return false;
 }
 
+/// Takes the rules of a file for the program, which then needs no reader of YAML. A list that is
+/// too long for the environment is left to it; the program may change its directory.
+void take_file(Options& options, const std::string& path, const std::vector<faults::Rule>& rules) {
+    constexpr std::size_t kMostInEnvironment = 64 * 1024;
+    options.faults = faults::to_text(rules);
+    if (options.faults.empty() || options.faults.size() > kMostInEnvironment)
+        options.faults = "@" + path;
+}
+
 /// Complains of rules that are wrong before the program starts. @return whether they are right.
 bool take_faults(Options& options, const char* value) {
     options.faults = value;
-    std::string text = options.faults;
-    if (text[0] == '@') {
-        // The program may change its directory.
-        const std::string path = std::filesystem::absolute(text.substr(1)).string();
-        const auto read = support::read_text_file(path, faults::kMostText);
-        if (!read) {
-            std::fprintf(stderr, "softverbs: --faults: %s: %s\n", path.c_str(),
-                         read.error().text.c_str());
-            return false;
-        }
-        options.faults = "@" + path;
-        text = *read;
+    const bool is_file = value[0] == '@';
+    const std::string path = is_file ? std::filesystem::absolute(value + 1).string() : "";
+    const auto rules = is_file ? faults::read_rules_file(path) : faults::parse_rules(value);
+    if (rules) {
+        if (is_file) take_file(options, path, *rules);
+        return true;
     }
-    const auto rules = faults::parse_rules(text);
-    if (rules) return true;
-    std::fprintf(stderr, "softverbs: --faults: %s\n", rules.error().c_str());
+    std::fprintf(stderr, "softverbs: --faults: %s%s%s\n", path.c_str(), is_file ? ": " : "",
+                 rules.error().c_str());
     return false;
 }
 
@@ -257,6 +257,20 @@ bool take_change(const CommandSyntax& command, char** operands, int count, Optio
            complain(command, std::string("unexpected argument '") + operands[2] + "'");
 }
 
+/// Takes a rule, or those of a file.
+bool take_rules(const CommandSyntax& command, const std::string& given, Options& options) {
+    if (given[0] == '@') {
+        auto rules = faults::read_rules_file(given.substr(1));
+        if (!rules) return complain(command, given.substr(1) + ": " + rules.error());
+        options.rules = std::move(*rules);
+        return true;
+    }
+    auto rule = faults::parse_rule(given);
+    if (!rule) return complain(command, rule.error());
+    options.rules = {std::move(*rule)};
+    return true;
+}
+
 /// Takes what `fault` is to do.
 bool take_fault_command(const CommandSyntax& command, char** operands, int count,
                         Options& options) {
@@ -280,9 +294,7 @@ bool take_fault_command(const CommandSyntax& command, char** operands, int count
                                                       : std::string(named) + " takes no argument");
     options.fault = found->command;
     if (found->operands == 0) return true;
-    options.rule = operands[1];
-    const auto rule = faults::parse_rule(options.rule);
-    return rule || complain(command, rule.error());
+    return take_rules(command, operands[1], options);
 }
 
 /// @return whether the operands are as many as the command takes, and make sense.

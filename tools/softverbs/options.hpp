@@ -5,8 +5,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "providers/soft/softverbs/fabric/ports.hpp"
+#include "providers/soft/softverbs/faults/rule.hpp"
 
 namespace softverbs::tool {
 
@@ -43,7 +45,7 @@ struct Options {
     PortId port = {};
     std::string change;
     FaultCommand fault = FaultCommand::kList;
-    std::string rule;  ///< fault add
+    std::vector<faults::Rule> rules;  ///< fault add
 };
 
 /// @return nullopt when the process must exit with `status`: help and version were printed on

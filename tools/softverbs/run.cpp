@@ -87,7 +87,8 @@ std::string find_library(const char* name) {
     if (failed) return {};
     // Relative to this program's directory, so that a moved or staged tree works from its place.
     const fs::path from_bin_to_lib = fs::path(LIBDIR).lexically_relative(BINDIR);
-    for (const fs::path& folder : {here / ".libs", here, here / from_bin_to_lib}) {
+    for (const fs::path& folder :
+         {here / ".libs", here, here / from_bin_to_lib, here / from_bin_to_lib / "opendat"}) {
         const fs::path library = (folder / name).lexically_normal();
         if (access(library.c_str(), R_OK) == 0) return library.string();
     }

@@ -7,9 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "providers/soft/softverbs/faults/faults.hpp"
-#include "providers/soft/softverbs/faults/rule_text.hpp"
-#include "support/base/text_file.hpp"
+#include "providers/soft/softverbs/faults/rule_files.hpp"
 #include "tools/common/options.hpp"
 
 namespace softverbs::explore {
@@ -27,14 +25,13 @@ unsigned count_processors() {
 /// Takes rules, or '@' and the name of their file.
 tools::Take rules(Options& target) {
     return [&target](const std::string& value) {
-        target.rules = target.rules_given = value;
-        if (value[0] == '@') {
-            auto text = support::read_text_file(value.substr(1), faults::kMostText);
-            if (!text) throw tools::WrongUsage(value.substr(1) + ": " + text.error().text);
-            target.rules = std::move(*text);
-        }
-        const auto rules = faults::parse_rules(target.rules);
-        if (!rules) throw tools::WrongUsage(rules.error());
+        const bool is_file = value[0] == '@';
+        const auto rules =
+            is_file ? faults::read_rules_file(value.substr(1)) : faults::parse_rules(value);
+        if (!rules)
+            throw tools::WrongUsage((is_file ? value.substr(1) + ": " : "") + rules.error());
+        target.rules = faults::to_text(*rules);
+        target.rules_given = value;
         if (rules->empty()) throw tools::WrongUsage("there is no rule");
     };
 }

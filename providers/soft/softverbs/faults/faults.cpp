@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "providers/soft/softverbs/faults/rule_text.hpp"
+#include "providers/soft/softverbs/faults/rule_files.hpp"
 #include "support/base/text_file.hpp"
 #include "support/log/log.hpp"
 #include "support/settings/settings.hpp"
@@ -14,27 +14,22 @@
 namespace softverbs::faults {
 namespace {
 
-struct Source {
-    std::string text;
-    std::string name;  ///< for messages
-};
+using Rules = tl::expected<std::vector<Rule>, int>;
 
-/// @return the rules that SOFTVERBS_FAULTS holds or, behind an '@', names.
-tl::expected<Source, int> own_source() {
-    const std::string setting = support::setting_text(support::Setting::kSoftverbsFaults);
-    if (setting.empty() || setting[0] != '@') return Source{setting, "SOFTVERBS_FAULTS"};
-    const std::string path = setting.substr(1);
-    auto text = support::read_text_file(path, kMostText);
-    if (text) return Source{std::move(*text), path};
-    support::report<support::kBadFaultRules>(path, text.error().text);
+/// @param name of the setting or file, for messages.
+Rules reported(tl::expected<std::vector<Rule>, std::string> rules, const std::string& name) {
+    if (rules) return std::move(*rules);
+    support::report<support::kBadFaultRules>(name, rules.error());
     return tl::unexpected(EINVAL);
 }
 
-tl::expected<std::vector<Rule>, int> read(const Source& source) {
-    auto rules = parse_rules(source.text);
-    if (rules) return std::move(*rules);
-    support::report<support::kBadFaultRules>(source.name, rules.error());
-    return tl::unexpected(EINVAL);
+/// @return the rules that SOFTVERBS_FAULTS holds or, behind an '@', names.
+Rules own_rules() {
+    const std::string setting = support::setting_text(support::Setting::kSoftverbsFaults);
+    if (setting.empty() || setting[0] != '@')
+        return reported(parse_rules(setting), "SOFTVERBS_FAULTS");
+    const std::string path = setting.substr(1);
+    return reported(read_rules_file(path), path);
 }
 
 bool concerns(const Rule& rule, Subject subject, const About& about) {
@@ -57,20 +52,18 @@ std::vector<Trigger> process_triggers(const Plan& plan) {
 int Faults::open(const std::string& fabric) {
     fabric_ = fabric;
     opened_ = std::chrono::steady_clock::now();
-    const auto source = own_source();
-    if (!source) return source.error();
-    auto rules = read(*source);
+    auto rules = own_rules();
     if (!rules) return rules.error();
     own_rules_ = std::move(*rules);
     fabric_text_ = read_fabric_file();
-    set(read({fabric_text_, fabric_file()}).value_or(std::vector<Rule>()));
+    set(reported(parse_rules(fabric_text_), fabric_file()).value_or(std::vector<Rule>()));
     return 0;
 }
 
 bool Faults::look_again() {
     std::string text = read_fabric_file();
     if (text == fabric_text_) return false;
-    const auto rules = read({text, fabric_file()});
+    const auto rules = reported(parse_rules(text), fabric_file());
     if (rules) set(*rules);
     fabric_text_ = std::move(text);
     return rules.has_value();
