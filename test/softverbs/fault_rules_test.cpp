@@ -35,7 +35,18 @@ TEST(FaultRules, ARuleIsPrintedAsItCanBeReadAgain) {
           "rep -> duplicate",
           "port soft1 -> down for 2s every 10s",
           "port soft0/2 after=1s -> down",
-          "port -> down"}) {
+          "port -> down",
+          "port soft0/2 after=1s -> lid_change every 10s",
+          "port rank=1 after=1s -> client_reregister",
+          "device soft1 after=1s -> fatal for 2s every 10s",
+          "device -> fatal",
+          "async_event program=mpi* event=srq_limit_reached nth=1 -> delay 20ms",
+          "async_event -> duplicate",
+          "timewait_exit -> delay 30s",
+          "send type=ud nth=5 -> reorder",
+          "request nth=5 -> disconnect",
+          "write nth=5 -> cq_overrun",
+          "connect -> unreachable for 20s"}) {
         const auto rule = parse_rule(text);
         ASSERT_TRUE(rule) << text << ": " << rule.error();
         EXPECT_EQ(to_text(*rule), text);
@@ -104,6 +115,14 @@ TEST(FaultRules, WhatIsWrongIsSaid) {
              {"port soft0: down for 2s every 2s", "begins again before it has ended"},
              {"port eth0: down", "not one of soft0"},
              {"port soft: down", "not one of soft0"},
+             {"port: lid_change", "nobody hears of it when the device is opened"},
+             {"port: lid_change for 2s", "one word too many"},
+             {"port: fatal", "which is none of: down, lid_change"},
+             {"device soft0/1: fatal", "fails with all its ports"},
+             {"device: down", "which is none of: fatal"},
+             {"async_event event=port -> drop", "which is none of: cq_err"},
+             {"timewait_exit event=port_err -> drop", "only async_event has several events"},
+             {"send type=uc -> reorder", "cannot happen on a queue pair of this type"},
              {"port soft00: down", "not one of soft0"},
              {"port soft0/1/2: down", "not one of soft0"},
          }) {

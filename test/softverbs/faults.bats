@@ -66,12 +66,13 @@ perftest() {
     log | grep -qx 'request program=ucx_perftest type=rc qp=[0-9]* nth=300 -> retry_exceeded'
 }
 
-# usage: rping_with RULES - runs a pair of which the client has the rules.
+# usage: rping_with RULES [COUNT] - runs a pair of which the client has the rules.
 rping_with() {
+    local count=${2:-3}
     need_program rping
-    start server "$tool" run stdbuf -oL rping -s -a 127.0.0.1 -p 7171 -d -C 3
+    start server "$tool" run stdbuf -oL rping -s -a 127.0.0.1 -p 7171 -d -C "$count"
     await_line server '^rdma_listen$'
-    start client "$tool" run --faults "$1" rping -c -a 127.0.0.1 -p 7171 -d -v -C 3
+    start client "$tool" run --faults "$1" rping -c -a 127.0.0.1 -p 7171 -d -v -C "$count"
     status=0
     await_end client || status=$?
     kill "${process_of[server]}" 2>/dev/null || true
@@ -133,6 +134,35 @@ rping_with() {
     grep -q 'RDMA_CM_EVENT_UNREACHABLE, error -110' "$BATS_TEST_TMPDIR"/client.*
 }
 
+@test "ibv_asyncwatch shows what a port and a device tell" {
+    need_program ibv_asyncwatch
+    start watch "$tool" run --faults 'port soft0: lid_change every 20ms; port soft0 after=50ms: sm_change;
+        async_event event=sm_change -> duplicate; device after=200ms -> fatal' stdbuf -oL ibv_asyncwatch
+    await_line watch 'IBV_EVENT_DEVICE_FATAL'
+    [ "$(grep -c IBV_EVENT_LID_CHANGE "$BATS_TEST_TMPDIR/watch.out")" -ge 2 ]
+    [ "$(grep -c IBV_EVENT_SM_CHANGE "$BATS_TEST_TMPDIR/watch.out")" -eq 2 ]
+    log | grep -qx 'async_event program=ibv_asyncwatch event=sm_change -> duplicate'
+    log | grep -qx 'device after=200ms -> fatal'
+}
+
+@test "a connection of rdma_cm ends at the request that a rule names" {
+    rping_with 'send nth=3 -> disconnect' 100000
+    grep -q 'RDMA_CM_EVENT_DISCONNECTED' "$BATS_TEST_TMPDIR"/client.*
+    grep -q 'RDMA_CM_EVENT_DISCONNECTED' "$BATS_TEST_TMPDIR"/server.*
+    log | grep -qx 'send program=rping qp=1 nth=3 -> disconnect'
+}
+
+@test "UCX puts datagrams in order again, and repeats those that are lost" {
+    need_program ucx_perftest
+    start server "$tool" run --only env UCX_TLS=ud UCX_NET_DEVICES=soft0:1 ucx_perftest -p 13337
+    await_port server 13337
+    start client "$tool" run --only --faults 'send type=ud probability=0.05 -> reorder; send type=ud every=500 -> drop' \
+        env UCX_TLS=ud UCX_NET_DEVICES=soft0:1 ucx_perftest -p 13337 -t tag_lat -n 2000 127.0.0.1
+    await_end client
+    [ "$(log | grep -c ' -> reorder')" -gt 20 ]
+    log | grep -q ' -> drop'
+}
+
 @test "a DAT program without the preload obeys SOFTVERBS_FAULTS, and is told why its connection ended" {
     export DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf
     echo "soft0 u2.0 nonthreadsafe default $TOP_BUILDDIR/.libs/libdaplsoft.so dapl.2.0 \"soft0 0\" \"\"" >"$DAT_OVERRIDE"
@@ -141,6 +171,10 @@ rping_with() {
     start client env SOFTVERBS_FAULTS='send:nth=3 -> retry_exceeded' "$TOP_BUILDDIR/dat_ping" --ia soft0 --count 5 --interval 0.01 127.0.0.1
     await_end client || true
     grep -q 'a fault rule asks for it' "$BATS_TEST_TMPDIR/client.err"
+    start client env SOFTVERBS_FAULTS='send:nth=3 -> disconnect' "$TOP_BUILDDIR/dat_ping" --ia soft0 --count 5 --interval 0.01 127.0.0.1
+    await_end client || true
+    grep -q ': the connection has ended' "$BATS_TEST_TMPDIR/client.out"
+    log | grep -qx 'send program=dat_ping qp=[0-9]* nth=3 -> disconnect'
 }
 
 @test "rules are added to programs that run, listed, logged and removed" {

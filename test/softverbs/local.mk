@@ -157,7 +157,8 @@ test_softverbs_verbs_end_registration_test_LDADD = libtestmain.la libsoftverbs_f
 test_softverbs_verbs_region_absence_test_SOURCES = %reldir%/verbs_region_absence_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_region_absence_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_softverbs_verbs_region_absence_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
-test_softverbs_verbs_faults_test_SOURCES = %reldir%/verbs_faults_test.cpp %reldir%/connection.hpp %reldir%/datagram_pair.hpp test/support/raw_member.hpp $(verbs_test_headers)
+test_softverbs_verbs_faults_test_SOURCES = %reldir%/verbs_faults_test.cpp %reldir%/verbs_fault_events_test.cpp \
+    %reldir%/fault_fixture.hpp %reldir%/cm_fixture.hpp %reldir%/connection.hpp %reldir%/datagram_pair.hpp test/support/raw_member.hpp $(verbs_test_headers)
 test_softverbs_verbs_faults_test_LDADD = $(verbs_test_libs)
 test_softverbs_fault_files_test_SOURCES = %reldir%/fault_files_test.cpp
 test_softverbs_fault_files_test_LDADD = libyamlreader.la $(verbs_test_libs)

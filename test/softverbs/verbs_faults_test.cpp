@@ -1,45 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Fault rules: what they do to requests, posts and calls, at both ends.
-#include <fstream>
-
-#include "test/softverbs/connection.hpp"
 #include "test/softverbs/datagram_pair.hpp"
+#include "test/softverbs/fault_fixture.hpp"
 
 namespace test {
 namespace {
-
-Options small(ibv_qp_type type = IBV_QPT_RC) {
-    Options options;
-    options.buffer = 4096;
-    options.type = type;
-    return options;
-}
-
-class Faults : public testing::Test {
-  protected:
-    ~Faults() override {
-        for (const char* name :
-             {"SOFTVERBS_FAULTS", "SOFTVERBS_FAULTS_SEED", "SOFTVERBS_FAULTS_LOG"})
-            unsetenv(name);
-    }
-    /// For what is opened later.
-    void use(const std::string& rules, int seed = 1) {
-        setenv("SOFTVERBS_FAULTS", rules.c_str(), 1);
-        setenv("SOFTVERBS_FAULTS_SEED", std::to_string(seed).c_str(), 1);
-        setenv("SOFTVERBS_FAULTS_LOG", log().c_str(), 1);
-    }
-    std::string log() const { return fabric_.path() + "/log"; }
-    /// The rules in the log, without their comments.
-    std::vector<std::string> logged() const {
-        std::ifstream file(log());
-        std::vector<std::string> lines;
-        for (std::string line; std::getline(file, line);)
-            lines.push_back(line.substr(0, line.find("  #")));
-        return lines;
-    }
-    TemporaryFabric fabric_;
-};
 
 struct Case {
     const char* rule;
@@ -375,24 +341,24 @@ TEST_F(Faults, RulesChooseByTheRankAtTheOtherEnd) {
     EXPECT_EQ(connection.status(IBV_WR_RDMA_WRITE), IBV_WC_RETRY_EXC_ERR);
 }
 
-/// The link is gone when the device is opened, so the first events may be of its return.
-TEST_F(Faults, APortLosesItsLinkForAWhileInThisProcess) {
-    use("port soft0: down for 10ms every 30ms");
-    Connection connection(small());
-    while (next_event(connection.here).first != IBV_EVENT_PORT_ERR) continue;
-    for (const ibv_event_type type : {IBV_EVENT_PORT_ACTIVE, IBV_EVENT_CLIENT_REREGISTER,
-                                      IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE}) {
-        EXPECT_EQ(connection.status(), IBV_WC_SUCCESS) << "it waits for the link";
-        EXPECT_EQ(next_event(connection.here), Event(type, 1));
+TEST_F(Faults, ADatagramIsOvertakenByTheNextOne) {
+    use("send type=ud every=3 -> reorder; send nth=5 -> drop; send nth=7 -> duplicate");
+    Host here(small(IBV_QPT_UD)), there(small(IBV_QPT_UD));
+    Datagrams one(here), other(there);
+    for (std::uint64_t i = 0; i < 16; ++i)
+        ASSERT_EQ(other.receive(i, {there.sge(kHeader * 2, kHeader + 64)}), 0);
+    for (std::uint64_t i = 1; i <= 9; ++i) {
+        ASSERT_EQ(one.send(i, {here.sge(0, static_cast<std::uint32_t>(i))},
+                           {.to = other.number(), .by = one.handle_to(there)}),
+                  0);
+        EXPECT_EQ(here.wait().wr_id, i);
+        here.buffer[0] = 0;  // it is the program's again
     }
-    ASSERT_GE(logged().size(), 2u);
-    EXPECT_EQ(logged()[1], "port soft0 -> down for 10ms every 30ms");
-}
-
-TEST_F(Faults, APortIsDownFromTheStart) {
-    use("port soft0: down");
-    Host host(small());
-    EXPECT_EQ(host.port.state, IBV_PORT_DOWN);
+    for (const std::uint32_t length : {1u, 2u, 4u, 3u, 7u, 7u, 6u, 8u}) {
+        SCOPED_TRACE(length);
+        EXPECT_EQ(there.wait().byte_len, kHeader + length);
+    }
+    EXPECT_TRUE(there.is_empty()) << "the last one waits for a next one";
 }
 
 }  // namespace

@@ -78,14 +78,37 @@ void Engine::push_rejected(Identifier& id, std::uint32_t reason,
 
 void Engine::disconnected(Identifier& id) {
     Events event = make_event(id, RDMA_CM_EVENT_DISCONNECTED);
-    process_.service().at(Clock::now() + kTimeWait, [this, number = id.number] {
-        support::MutexLock lock(mutex);
-        Identifier* id = find(number);
-        if (id && id->state == State::kDisconnected) push(*id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
-    });
+    start_time_wait(id);
     stop_timer(id);
     id.state = State::kDisconnected;
     append(id, std::move(event));
+}
+
+/// Sets the timer for TIMEWAIT_EXIT, unless a fault rule drops it.
+void Engine::start_time_wait(const Identifier& id) {
+    using faults::Action;
+    const auto rule = process_.faults().of(faults::Subject::kTimewaitExit,
+                                           {id.service, id.peer ? &id.peer->identity() : nullptr});
+    if (rule && rule->action == Action::kDrop) return;
+    const int times = rule && rule->action == Action::kDuplicate ? 2 : 1;
+    const faults::Duration later = rule ? rule->duration : faults::Duration::zero();
+    process_.service().at(Clock::now() + kTimeWait + later, [this, number = id.number, times] {
+        support::MutexLock lock(mutex);
+        Identifier* id = find(number);
+        if (!id || id->state != State::kDisconnected) return;
+        for (int i = 0; i < times; ++i) push(*id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+    });
+}
+
+void Engine::end_connection(std::uint32_t qp_num) {
+    support::MutexLock lock(mutex);
+    for (const auto& [number, id] : ids_) {
+        const bool is_up = id->state == State::kConnected || id->state == State::kAccepted ||
+                           id->state == State::kReplied;
+        if (!is_up || id->is_datagram() || id->own.qp_num != qp_num) continue;
+        send_step(*id, MessageType::kDisconnectRequest);
+        return disconnected(*id);
+    }
 }
 
 void Engine::start_request(Identifier& id, const ConnectRequest& request,
@@ -145,6 +168,11 @@ Result<void> Engine::send_by_rule(const std::shared_ptr<Peer>& peer, MessageType
 }
 
 void Engine::fail_request(Identifier& id, const faults::Rule& rule) {
+    if (rule.duration != faults::Duration::zero()) {
+        start_timer(id, rule.duration);
+        id.state = State::kConnecting;
+        return;
+    }
     if (rule.action == faults::Action::kReject && !id.is_datagram())
         return push_rejected(id, static_cast<std::uint32_t>(rule.error), {});
     if (id.is_datagram())

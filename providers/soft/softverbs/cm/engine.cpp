@@ -206,6 +206,7 @@ void Engine::install_handlers() {
     handle(MessageType::kDisconnectReply, &Engine::on_disconnect_reply);
     process_.on_peer_death([this](const std::shared_ptr<Peer>& peer) { on_peer_death(peer); });
     process_.on_device_states([this](DeviceStates before) { on_device_states(before); });
+    process_.end_connection.set([this](std::uint32_t qp_num) { end_connection(qp_num); });
 }
 
 /// Tells each identifier that is bound to a device which has been removed now. All events are made

@@ -156,6 +156,9 @@ class Engine {
     void peer_found(std::uint32_t number, const ConnectRequest& request,
                     Result<std::shared_ptr<Peer>> found) EXCLUDES(mutex);
     void no_answer(std::uint32_t number) EXCLUDES(mutex);
+    /// Disconnects both ends, as a fault rule asks.
+    void end_connection(std::uint32_t qp_num) EXCLUDES(mutex);
+    void start_time_wait(const Identifier& id) REQUIRES(mutex);
     void lost(Identifier& id) REQUIRES(mutex);
     void forget_unseen(Identifier& child) REQUIRES(mutex);
 

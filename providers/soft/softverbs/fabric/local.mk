@@ -4,7 +4,7 @@ libsoftverbs_base_la_SOURCES += \
     %reldir%/device_states.hpp %reldir%/devices.cpp %reldir%/devices.hpp \
     %reldir%/directory.cpp %reldir%/directory.hpp \
     %reldir%/handshake.cpp %reldir%/handshake.hpp \
-    %reldir%/index.cpp %reldir%/index.hpp %reldir%/index_groups.cpp %reldir%/index_layout.hpp %reldir%/index_ports.cpp %reldir%/index_survey.cpp \
+    %reldir%/hook.hpp %reldir%/index.cpp %reldir%/index.hpp %reldir%/index_groups.cpp %reldir%/index_layout.hpp %reldir%/index_ports.cpp %reldir%/index_survey.cpp \
     %reldir%/links.cpp %reldir%/message.hpp \
     %reldir%/per_process.hpp %reldir%/peer.cpp %reldir%/peer.hpp \
     %reldir%/port_faults.cpp %reldir%/port_faults.hpp %reldir%/ports.cpp %reldir%/ports.hpp \

@@ -23,22 +23,39 @@ std::uint32_t ports_of(const faults::Rule& rule) {
     return bits;
 }
 
+bool is_event(const faults::Rule& rule) {
+    return rule.what().argument == faults::Argument::kEvery;
+}
+
+/// An event comes for the first time when somebody can have heard of it.
+Deadline begin_of(const faults::Plan& plan, const faults::Rule& rule) {
+    const bool is_first = is_event(rule) && rule.after == faults::Duration::zero();
+    return plan.opened + (is_first ? rule.period : rule.after);
+}
+
+void add(DeviceStates& states, const faults::Rule& rule) {
+    for (unsigned device = 0; device < kMostDevices; ++device)
+        if (rule.action == faults::Action::kFatal && (!rule.device || *rule.device == device))
+            states.set_removed(device, true);
+    if (rule.action == faults::Action::kDown) states.down |= ports_of(rule);
+}
+
 }  // namespace
 
 struct PortFaults::Following {
     std::shared_ptr<const faults::Plan> plan;
-    std::vector<bool> are_down;  ///< by the number of the rule in the plan
+    std::vector<bool> are_on;  ///< by the number of the rule in the plan
 };
 
 void PortFaults::follow(std::shared_ptr<const faults::Plan> plan) {
     auto next = std::make_shared<Following>();
-    if (plan) next->are_down.resize(plan->rules.size());
+    if (plan) next->are_on.resize(plan->rules.size());
     next->plan = std::move(plan);
     following_ = next;
-    for (std::size_t number = 0; number < next->are_down.size(); ++number) {
+    for (std::size_t number = 0; number < next->are_on.size(); ++number) {
         const faults::Rule& rule = next->plan->rules[number];
-        if (rule.group() != faults::kState) continue;
-        const Deadline begin = next->plan->opened + rule.after;
+        if ((rule.group() & faults::kByClock) == 0) continue;
+        const Deadline begin = begin_of(*next->plan, rule);
         if (begin <= Clock::now())
             change(next, number, true);
         else
@@ -48,34 +65,37 @@ void PortFaults::follow(std::shared_ptr<const faults::Plan> plan) {
 }
 
 void PortFaults::at(Deadline when, const std::shared_ptr<Following>& following, std::size_t number,
-                    bool is_down) {
-    service_.at(when, [this, following, number, is_down] {
+                    bool begins) {
+    service_.at(when, [this, following, number, begins] {
         if (following != following_) return;
-        change(following, number, is_down);
+        change(following, number, begins);
         merge();
     });
 }
 
-/// Notes that a rule takes or gives back its links, and sets the timer for what comes next.
+/// Notes that a rule begins or ends to change states, or tells its event, and sets the timer for
+/// what comes next.
 void PortFaults::change(const std::shared_ptr<Following>& following, std::size_t number,
-                        bool is_down) {
+                        bool begins) {
     const faults::Plan& plan = *following->plan;
     const faults::Rule& rule = plan.rules[number];
     const Deadline now = Clock::now();
-    if (is_down && rule.duration != faults::Duration::zero())
+    const bool is_over = !begins || is_event(rule);
+    if (begins && rule.duration != faults::Duration::zero())
         at(now + rule.duration, following, number, false);
-    if (!is_down && rule.period != faults::Duration::zero())
+    if (is_over && rule.period != faults::Duration::zero())
         at(now + rule.period - rule.duration, following, number, true);
-    following->are_down[number] = is_down;
-    if (is_down) plan.log->write(faults::to_text(rule), 0, "", fmt::format("pid {}", getpid()));
+    following->are_on[number] = begins;
+    if (begins) plan.log->write(faults::to_text(rule), 0, "", fmt::format("pid {}", getpid()));
+    if (is_event(rule)) happened_(rule.action, ports_of(rule));
 }
 
 /// Adds up what the rules ask for.
 void PortFaults::merge() {
-    std::uint32_t down = 0;
-    for (std::size_t number = 0; number < following_->are_down.size(); ++number)
-        if (following_->are_down[number]) down |= ports_of(following_->plan->rules[number]);
-    if (std::exchange(down_, down) != down) changed_();
+    DeviceStates states;
+    for (std::size_t number = 0; number < following_->are_on.size(); ++number)
+        if (following_->are_on[number]) add(states, following_->plan->rules[number]);
+    if (std::exchange(states_, states) != states) changed_();
 }
 
 }  // namespace softverbs

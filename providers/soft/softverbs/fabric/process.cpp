@@ -232,20 +232,6 @@ void Process::on_device_states(StatesHandler handler) {
     states_handlers_ = with(states_handlers_, std::move(handler));
 }
 
-void Process::on_service(ServiceHandler handler) {
-    support::MutexLock lock(mutex_);
-    service_handler_ = std::make_shared<ServiceHandler>(std::move(handler));
-}
-
-void Process::note_service(std::uint32_t qp_num, std::uint16_t port) {
-    std::shared_ptr<const ServiceHandler> handler;
-    {
-        support::MutexLock lock(mutex_);
-        handler = service_handler_;
-    }
-    if (handler) (*handler)(qp_num, port);
-}
-
 /// Whoever connects may have changed the states or the fault rules: softverbs(1) connects for that
 /// alone.
 void Process::look_at_devices() {
@@ -263,7 +249,8 @@ void Process::look_at_devices() {
 void Process::change_states(DeviceStates indexed, bool has_other_rules) {
     indexed_states_ = indexed;
     DeviceStates merged = indexed;
-    merged.down |= port_faults_.down();
+    merged.down |= port_faults_.states().down;
+    merged.removed |= port_faults_.states().removed;
     const DeviceStates before =
         DeviceStates::decode(device_states_.exchange(merged.encode(), std::memory_order_acq_rel));
     if (before == merged && !has_other_rules) return;

@@ -16,6 +16,7 @@
 
 #include "providers/soft/softverbs/fabric/bell.hpp"
 #include "providers/soft/softverbs/fabric/directory.hpp"
+#include "providers/soft/softverbs/fabric/hook.hpp"
 #include "providers/soft/softverbs/fabric/index.hpp"
 #include "providers/soft/softverbs/fabric/message.hpp"
 #include "providers/soft/softverbs/fabric/peer.hpp"
@@ -43,8 +44,6 @@ class Process {
     using DeathHandler = std::function<void(const std::shared_ptr<Peer>&)>;
     /// Called with the previous states, also when only the fault rules have changed.
     using StatesHandler = std::function<void(DeviceStates before)>;
-    /// Called with a queue pair's number and its service: note_service().
-    using ServiceHandler = std::function<void(std::uint32_t qp_num, std::uint16_t port)>;
     using FoundHandler = std::function<void(Result<std::shared_ptr<Peer>>)>;
     /// Runs in the first join(), before any peer can see us: registers handlers and makes the
     /// arena.
@@ -105,12 +104,6 @@ class Process {
     void forget(const Bell& bell) const;
     void on_peer_death(DeathHandler handler) EXCLUDES(mutex_);
     void on_device_states(StatesHandler handler) EXCLUDES(mutex_);
-    /// The only handler that runs on the thread that calls.
-    void on_service(ServiceHandler handler) EXCLUDES(mutex_);
-    /// Tells to which service a queue pair of this process belongs. Called by the connection
-    /// manager, without its lock.
-    /// @param port the listener's.
-    void note_service(std::uint32_t qp_num, std::uint16_t port) EXCLUDES(mutex_);
     /// Keeps an object that handlers use until the service thread has been joined.
     void keep(std::shared_ptr<void> object) EXCLUDES(mutex_);
     /// Called by a handler for a peer that sends garbage: reports it once and ends its link.
@@ -123,6 +116,15 @@ class Process {
     DeviceStates device_states() const {
         return DeviceStates::decode(device_states_.load(std::memory_order_acquire));
     }
+
+    // -- hooks, for fault rules
+    /// Tells to which service the queue pair with a number belongs: the listener's port. Called by
+    /// the connection manager, without its lock.
+    Hook<std::uint32_t, std::uint16_t> note_service;
+    /// Ends the connection of the queue pair with a number. Called on the service thread.
+    Hook<std::uint32_t> end_connection;
+    /// Tells of an event of ports: PortFaults::Happened. Called on the service thread.
+    Hook<faults::Action, std::uint32_t> port_event;
 
   private:
     friend class Peer;
@@ -190,13 +192,14 @@ class Process {
     std::shared_ptr<const std::vector<Service::Function>> doorbell_handlers_ GUARDED_BY(mutex_);
     std::shared_ptr<const std::vector<DeathHandler>> death_handlers_ GUARDED_BY(mutex_);
     std::shared_ptr<const std::vector<StatesHandler>> states_handlers_ GUARDED_BY(mutex_);
-    std::shared_ptr<const ServiceHandler> service_handler_ GUARDED_BY(mutex_);
     std::vector<std::shared_ptr<void>> kept_ GUARDED_BY(mutex_);
     std::atomic<std::uint64_t> device_states_{0};  ///< DeviceStates::encode()
     DeviceStates indexed_states_;  ///< of them, those of the index; service thread only
     /// Index::rule_changes() when faults_ last read the fabric's rules; service thread only.
     std::uint64_t rule_changes_ = 0;
-    PortFaults port_faults_{service_, [this] { change_states(indexed_states_, false); }};
+    PortFaults port_faults_{
+        service_, [this] { change_states(indexed_states_, false); },
+        [this](faults::Action event, std::uint32_t ports) { port_event(event, ports); }};
 };
 
 }  // namespace softverbs

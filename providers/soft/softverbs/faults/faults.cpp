@@ -35,14 +35,14 @@ Rules own_rules() {
 bool concerns(const Rule& rule, Subject subject, const About& about) {
     const bool is_meant = rule.subject == subject ||
                           (rule.subject == Subject::kAnyMessage && group_of(subject) == kMessage);
-    return is_meant && (rule.service == 0 || rule.service == about.service) &&
-           is_about(rule, about.peer);
+    return is_meant && (!rule.event || rule.event == about.event) &&
+           (rule.service == 0 || rule.service == about.service) && is_about(rule, about.peer);
 }
 
 std::vector<Trigger> process_triggers(const Plan& plan) {
     std::vector<Trigger> triggers;
     for (const Rule& rule : plan.rules)
-        if ((rule.group() & (kCall | kStep | kConnect | kMessage)) != 0)
+        if ((rule.group() & (kCall | kStep | kConnect | kMessage | kEvent)) != 0)
             triggers.emplace_back(plan, rule, 0);
     return triggers;
 }

@@ -22,10 +22,11 @@ inline constexpr char kLogFile[] = "faults.log";
 /// The largest file of rules that is read, in bytes.
 inline constexpr std::size_t kMostText = 1 << 20;
 
-/// The connection to which a call or a message belongs.
+/// What a call, a message or an event belongs to.
 struct About {
-    std::uint16_t service = 0;       ///< the listener's port; 0: none
-    const Identity* peer = nullptr;  ///< the process at the other end; nullptr: unknown
+    std::uint16_t service = 0;                ///< the listener's port; 0: none
+    const Identity* peer = nullptr;           ///< the process at the other end; nullptr: unknown
+    std::optional<std::uint32_t> event = {};  ///< ibv_event_type of an asynchronous event
 };
 
 class Faults {

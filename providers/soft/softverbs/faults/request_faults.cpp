@@ -41,6 +41,7 @@ std::unique_ptr<RequestFaults> RequestFaults::make(std::shared_ptr<const Plan> p
         if (faults::concerns(rule, place, peer)) {
             made->triggers_.emplace_back(*made->plan_, rule, place.queue_pair);
             made->needs_peer_ |= place.type == kUd && rule.names_peer();
+            made->reorders_ |= rule.action == Action::kReorder;
         }
     return made->triggers_.empty() ? nullptr : std::move(made);
 }

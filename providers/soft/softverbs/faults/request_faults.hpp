@@ -42,6 +42,8 @@ class RequestFaults {
                            std::uint32_t qp_num, const Identity* peer = nullptr);
     /// Whether of_request() needs the process to which a datagram goes.
     bool needs_peer() const { return needs_peer_; }
+    /// Whether a rule lets a datagram wait for the next one.
+    bool reorders() const { return reorders_; }
     /// @return the errno value with which the next post fails, or 0.
     int of_post();
     /// The rule has been applied to the request at hand, and is not applied when that is tried
@@ -72,6 +74,7 @@ class RequestFaults {
     Place place_;
     std::vector<Trigger> triggers_;
     bool needs_peer_ = false;
+    bool reorders_ = false;
     bool is_decided_ = false;
     std::uint32_t position_ = 0;
     const Rule* decided_ = nullptr;

@@ -4,6 +4,8 @@
 /// files and in the log; rule_text.hpp reads and prints them.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <chrono>
 #include <cstdint>
 #include <iterator>
@@ -14,14 +16,17 @@
 namespace softverbs::faults {
 
 /// The kinds of subjects, by bit, so that an action or a condition can be for several.
-enum Group : std::uint8_t {
-    kRequest = 1,   ///< requests of a send queue, which are carried out or not
-    kPost = 2,      ///< ibv_post_send and ibv_post_recv themselves
-    kCall = 4,      ///< calls that make an object
-    kState = 8,     ///< states of a port
-    kStep = 16,     ///< steps of rdma_cm before a connection
-    kConnect = 32,  ///< connection requests of rdma_cm as a whole
-    kMessage = 64,  ///< single messages of the connection manager, as InfiniBand names them
+enum Group : std::uint16_t {
+    kRequest = 1,        ///< requests of a send queue, which are carried out or not
+    kPost = 2,           ///< ibv_post_send and ibv_post_recv themselves
+    kCall = 4,           ///< calls that make an object
+    kState = 8,          ///< states of a port
+    kStep = 16,          ///< steps of rdma_cm before a connection
+    kConnect = 32,       ///< connection requests of rdma_cm as a whole
+    kMessage = 64,       ///< single messages of the connection manager, as InfiniBand names them
+    kDeviceState = 128,  ///< states of a device
+    kEvent = 256,        ///< events that the program fetches
+    kByClock = kState | kDeviceState,  ///< they come at a time, not when the program does something
 };
 
 /// The types of queue pairs, by bit.
@@ -68,6 +73,7 @@ enum class Argument : std::uint8_t {
     kNone,
     kDuration,  ///< a duration
     kFor,       ///< `for` and a duration; without it for ever
+    kEvery,     ///< `every` and a duration; without it once
     kRate,      ///< bytes per second
     kReason,    ///< the number of a reject reason; without it 28, as the consumer rejects
     kErrno,     ///< the name of an errno value; without it ENOMEM
@@ -80,7 +86,7 @@ enum class Action : std::uint8_t {
 
 struct ActionInfo {
     const char* name;
-    std::uint8_t groups;
+    std::uint16_t groups;
     std::uint8_t types;
     Argument argument;
 };
@@ -89,6 +95,28 @@ inline constexpr ActionInfo kActions[] = {
 #define ACTION(id, name, groups, types, argument) {name, groups, types, Argument::argument},
 #include "providers/soft/softverbs/faults/words.def"
 };
+
+/// The asynchronous events of verbs, by their enumerators' names.
+struct EventName {
+    const char* name;
+    std::uint32_t type;
+};
+inline constexpr EventName kEvents[] = {{"cq_err", IBV_EVENT_CQ_ERR},
+                                        {"qp_fatal", IBV_EVENT_QP_FATAL},
+                                        {"qp_req_err", IBV_EVENT_QP_REQ_ERR},
+                                        {"qp_access_err", IBV_EVENT_QP_ACCESS_ERR},
+                                        {"comm_est", IBV_EVENT_COMM_EST},
+                                        {"sq_drained", IBV_EVENT_SQ_DRAINED},
+                                        {"device_fatal", IBV_EVENT_DEVICE_FATAL},
+                                        {"port_active", IBV_EVENT_PORT_ACTIVE},
+                                        {"port_err", IBV_EVENT_PORT_ERR},
+                                        {"lid_change", IBV_EVENT_LID_CHANGE},
+                                        {"pkey_change", IBV_EVENT_PKEY_CHANGE},
+                                        {"sm_change", IBV_EVENT_SM_CHANGE},
+                                        {"srq_limit_reached", IBV_EVENT_SRQ_LIMIT_REACHED},
+                                        {"qp_last_wqe_reached", IBV_EVENT_QP_LAST_WQE_REACHED},
+                                        {"client_reregister", IBV_EVENT_CLIENT_REREGISTER},
+                                        {"gid_change", IBV_EVENT_GID_CHANGE}};
 
 using Duration = std::chrono::nanoseconds;
 
@@ -102,6 +130,7 @@ struct Rule {
     std::string peer;                     ///< pattern of the program's name at the other end
     std::string peer_rank;                ///< its rank
     std::uint32_t service = 0;            ///< the listener's port
+    std::optional<std::uint32_t> event;   ///< ibv_event_type
     std::uint32_t queue_pair = 0;         ///< the n-th that the process has created
     std::optional<std::uint32_t> device;  ///< its number
     std::uint32_t port = 0;               ///< of the device
@@ -121,7 +150,7 @@ struct Rule {
 
     // -- what
     Duration duration{};     ///< of kDuration and kFor; 0 there: for ever
-    Duration period{};       ///< of a port's rule: again so often; 0: once
+    Duration period{};       ///< of a port's or device's rule: again so often; 0: once
     std::uint64_t rate = 0;  ///< bytes per second
     int error = 0;           ///< errno value, or a reject reason
 

@@ -146,40 +146,6 @@ Status take_name(std::string_view value, std::string& into) {
     return {};
 }
 
-struct Key {
-    const char* name;
-    std::uint8_t groups;
-    Status (*take)(std::string_view value, Rule& rule);
-};
-
-constexpr std::uint8_t kOfProcess = kCall | kStep | kConnect | kMessage;
-constexpr std::uint8_t kCounted = kRequest | kPost | kOfProcess;
-constexpr Key kKeys[] = {
-    {"program", kCounted | kState,
-     [](auto value, Rule& rule) { return take_name(value, rule.program); }},
-    {"rank", kCounted | kState, [](auto value, Rule& rule) { return take_name(value, rule.rank); }},
-    {"peer", kRequest | kMessage,
-     [](auto value, Rule& rule) { return take_name(value, rule.peer); }},
-    {"peer_rank", kRequest | kMessage,
-     [](auto value, Rule& rule) { return take_name(value, rule.peer_rank); }},
-    {"service", kRequest | kPost | kStep | kConnect | kMessage,
-     [](auto value, Rule& rule) { return take_service(value, rule); }},
-    {"qp", kRequest | kPost,
-     [](auto value, Rule& rule) { return take_number(value, rule.queue_pair); }},
-    {"device", kRequest | kPost, [](auto value, Rule& rule) { return take_device(value, rule); }},
-    {"type", kRequest | kPost, [](auto value, Rule& rule) { return take_type(value, rule); }},
-    {"size", kRequest, [](auto value, Rule& rule) { return take_sizes(value, rule); }},
-    {"nth", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.nth); }},
-    {"every", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.every); }},
-    {"from", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.from); }},
-    {"to", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.to); }},
-    {"times", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.times); }},
-    {"probability", kCounted, [](auto value, Rule& rule) { return take_probability(value, rule); }},
-    {"after", kCounted | kState,
-     [](auto value, Rule& rule) { return take_time(value, rule.after); }},
-    {"before", kCounted, [](auto value, Rule& rule) { return take_time(value, rule.before); }},
-};
-
 /// @return the name among those offered that is most like `text`, for "did you mean".
 template <class Table, class Offered>
 std::string guess(std::string_view text, const Table& table, const Offered& is_offered) {
@@ -196,12 +162,58 @@ std::string guess(std::string_view text, const Table& table, const Offered& is_o
     return ", which is none of: " + all;
 }
 
+Status take_event(std::string_view value, Rule& rule) {
+    for (const EventName& known : kEvents) {
+        if (value != known.name) continue;
+        rule.event = known.type;
+        return {};
+    }
+    return wrong(
+        fmt::format("'{}'{}", value, guess(value, kEvents, [](const auto&) { return true; })));
+}
+
+struct Key {
+    const char* name;
+    std::uint16_t groups;
+    Status (*take)(std::string_view value, Rule& rule);
+};
+
+constexpr std::uint16_t kOfProcess = kCall | kStep | kConnect | kMessage | kEvent;
+constexpr std::uint16_t kCounted = kRequest | kPost | kOfProcess;
+constexpr Key kKeys[] = {
+    {"program", kCounted | kByClock,
+     [](auto value, Rule& rule) { return take_name(value, rule.program); }},
+    {"rank", kCounted | kByClock,
+     [](auto value, Rule& rule) { return take_name(value, rule.rank); }},
+    {"peer", kRequest | kMessage,
+     [](auto value, Rule& rule) { return take_name(value, rule.peer); }},
+    {"peer_rank", kRequest | kMessage,
+     [](auto value, Rule& rule) { return take_name(value, rule.peer_rank); }},
+    {"service", kRequest | kPost | kStep | kConnect | kMessage,
+     [](auto value, Rule& rule) { return take_service(value, rule); }},
+    {"event", kEvent, [](auto value, Rule& rule) { return take_event(value, rule); }},
+    {"qp", kRequest | kPost,
+     [](auto value, Rule& rule) { return take_number(value, rule.queue_pair); }},
+    {"device", kRequest | kPost, [](auto value, Rule& rule) { return take_device(value, rule); }},
+    {"type", kRequest | kPost, [](auto value, Rule& rule) { return take_type(value, rule); }},
+    {"size", kRequest, [](auto value, Rule& rule) { return take_sizes(value, rule); }},
+    {"nth", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.nth); }},
+    {"every", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.every); }},
+    {"from", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.from); }},
+    {"to", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.to); }},
+    {"times", kCounted, [](auto value, Rule& rule) { return take_number(value, rule.times); }},
+    {"probability", kCounted, [](auto value, Rule& rule) { return take_probability(value, rule); }},
+    {"after", kCounted | kByClock,
+     [](auto value, Rule& rule) { return take_time(value, rule.after); }},
+    {"before", kCounted, [](auto value, Rule& rule) { return take_time(value, rule.before); }},
+};
+
 Status take_condition(std::string_view word, Rule& rule) {
     const auto equals = word.find('=');
     if (equals == word.npos)
         return wrong(fmt::format("'{}' is not a condition, like nth=1000", word));
     const std::string_view name = word.substr(0, equals);
-    const std::uint8_t group = rule.group();
+    const std::uint16_t group = rule.group();
     for (const Key& key : kKeys)
         if (name == key.name && (key.groups & group) != 0)
             return key.take(word.substr(equals + 1), rule);
@@ -225,7 +237,7 @@ Status take_head(Words words, Rule& rule) {
     if (words.empty()) return wrong("the rule says nothing of what it is for");
     if (const Status status = take_subject(words[0], rule); !status) return status;
     std::size_t next = 1;
-    if (rule.group() == kState && words.size() > 1 && words[1].find('=') == words[1].npos) {
+    if ((rule.group() & kByClock) != 0 && words.size() > 1 && words[1].find('=') == words[1].npos) {
         if (const Status status = take_device(words[1], rule); !status) return status;
         next = 2;
     }
@@ -264,7 +276,7 @@ Status take_timed(const char* word, Words& words, Duration& into) {
 
 Status take_periods(Words& words, Rule& rule) {
     if (const Status status = take_timed("for", words, rule.duration); !status) return status;
-    if (rule.group() != kState) return {};
+    if ((rule.group() & kByClock) == 0) return {};
     if (const Status status = take_timed("every", words, rule.period); !status) return status;
     if (rule.period != Duration::zero() &&
         (rule.duration == Duration::zero() || rule.period <= rule.duration))
@@ -283,6 +295,8 @@ Status take_argument(Words& words, Rule& rule) {
             return {};
         case Argument::kFor:
             return take_periods(words, rule);
+        case Argument::kEvery:
+            return take_timed("every", words, rule.period);
         case Argument::kErrno:
             rule.error = ENOMEM;
             return words.empty() ? Status() : take_errno(next(), rule);
@@ -326,6 +340,12 @@ Status check(const Rule& rule) {
     if ((rule.group() & (kRequest | kPost)) != 0 && (rule.types & rule.what().types) == 0)
         return wrong(
             fmt::format("'{}' cannot happen on a queue pair of this type", rule.what().name));
+    if (rule.event && rule.subject != Subject::kAsyncEvent)
+        return wrong("only async_event has several events");
+    if (rule.subject == Subject::kDevice && rule.port != 0)
+        return wrong("a device fails with all its ports");
+    if (rule.what().argument == Argument::kEvery && rule.after == rule.period)
+        return wrong("nobody hears of it when the device is opened: it needs after= or 'every'");
     return {};
 }
 
@@ -372,13 +392,15 @@ void print_sizes(std::string& text, const Rule& rule) {
 }
 
 void print_place(std::string& text, const Rule& rule) {
-    if (rule.group() == kState && rule.device) text += ' ' + device_text(rule);
+    if ((rule.group() & kByClock) != 0 && rule.device) text += ' ' + device_text(rule);
     if (!rule.program.empty()) text += " program=" + rule.program;
     if (!rule.rank.empty()) text += " rank=" + rule.rank;
     if (!rule.peer.empty()) text += " peer=" + rule.peer;
     if (!rule.peer_rank.empty()) text += " peer_rank=" + rule.peer_rank;
     if (rule.service != 0) text += fmt::format(" service={}", rule.service);
-    if (rule.group() != kState && rule.device) text += " device=" + device_text(rule);
+    for (const EventName& known : kEvents)
+        if (rule.event == known.type) text += fmt::format(" event={}", known.name);
+    if ((rule.group() & kByClock) == 0 && rule.device) text += " device=" + device_text(rule);
     for (const TypeName& known : kTypes)
         if (rule.types == known.bit) text += fmt::format(" type={}", known.name);
     print_sizes(text, rule);
@@ -398,6 +420,7 @@ std::string argument_text(const Rule& rule) {
             return {};
         case Argument::kReason:
             return fmt::format(" {}", rule.error);
+        case Argument::kEvery:
         case Argument::kFor:
             return (rule.duration == Duration::zero() ? "" : " for " + to_text(rule.duration)) +
                    (rule.period == Duration::zero() ? "" : " every " + to_text(rule.period));

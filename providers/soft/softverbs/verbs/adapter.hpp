@@ -305,6 +305,7 @@ class Adapter {
     /// Contexts that are open: they are told of their devices' ports.
     void add(Context* context) EXCLUDES(contexts_mutex_);
     void remove(Context* context) EXCLUDES(contexts_mutex_);
+    void each_context(const std::function<void(Context&)>& visit) EXCLUDES(contexts_mutex_);
 
     /// Descriptors of the peers' completion channels (channel_wakeup.hpp), by member and channel
     /// id.
@@ -347,6 +348,7 @@ class Adapter {
     struct Notice;
     using Notices = std::vector<Notice>;
     void states_changed(DeviceStates before) EXCLUDES(mutex, contexts_mutex_);
+    void tell_event(faults::Action event, std::uint32_t ports) EXCLUDES(contexts_mutex_);
     void note_links(Notices& notices, unsigned device, DeviceStates before, DeviceStates now)
         EXCLUDES(contexts_mutex_);
     std::size_t count_contexts() EXCLUDES(contexts_mutex_);

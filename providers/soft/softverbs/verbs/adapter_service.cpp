@@ -86,7 +86,9 @@ Result<PublishedArena> Adapter::prepare(Process& process, std::shared_ptr<Adapte
     process.on_doorbell([raw] { raw->serve_doorbell(); });
     process.on_peer_death([raw](const std::shared_ptr<Peer>& peer) { raw->peer_died(peer); });
     process.on_device_states([raw](DeviceStates before) { raw->states_changed(before); });
-    process.on_service([raw](std::uint32_t qp_num, std::uint16_t port) {
+    process.port_event.set(
+        [raw](faults::Action event, std::uint32_t ports) { raw->tell_event(event, ports); });
+    process.note_service.set([raw](std::uint32_t qp_num, std::uint16_t port) {
         support::MutexLock lock(raw->mutex);
         if (QueuePair* const qp = raw->find_qp(qp_num)) qp->set_service(port);
     });

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <new>
 
 #include "providers/soft/softverbs/verbs/context.hpp"
 
@@ -18,7 +20,8 @@ auto names(const void* object) {
 
 }  // namespace
 
-int AsyncEvents::open() {
+int AsyncEvents::open(Context& owner) {
+    owner_ = &owner;
     fd_ = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     return fd_;
 }
@@ -33,9 +36,69 @@ void AsyncEvents::push(const ibv_async_event& event) {
 }
 
 void AsyncEvents::push_first(Queue& made) {
+    faults::Faults& faults = owner_->adapter->process().faults();
+    const auto rule = faults.of(faults::Subject::kAsyncEvent, {.event = made.front().event_type});
+    if (rule) return obey(*rule, made);
+    append(made);
+}
+
+void AsyncEvents::append(Queue& made) {
     support::MutexLock lock(mutex_);
     queue_.splice(queue_.end(), made, made.begin());
     raise_event(fd_);
+}
+
+/// Loses the event, or adds it twice or later, as a fault rule asks. Without memory for that it is
+/// added as it is.
+void AsyncEvents::obey(const faults::Rule& rule, Queue& made) {
+    if (rule.action == faults::Action::kDrop) return made.pop_front();
+    try {
+        if (rule.action == faults::Action::kDelay) return hold(made, rule.duration);
+        Queue again{made.front()};
+        append(again);
+    } catch (const std::bad_alloc&) {
+        return append(made);
+    }
+    append(made);
+}
+
+void AsyncEvents::hold(Queue& made, faults::Duration duration) {
+    static std::atomic<std::uint64_t> tickets{0};
+    const std::uint64_t ticket = ++tickets;
+    Adapter* const adapter = owner_->adapter.get();
+    std::list<Held> one;
+    one.push_back({ticket, {}});
+    one.front().event.splice(one.front().event.end(), made, made.begin());
+    {
+        support::MutexLock lock(mutex_);
+        held_.splice(held_.end(), one);
+    }
+    try {
+        adapter->process().service().at(Clock::now() + duration, [adapter, ticket] {
+            adapter->each_context([ticket](Context& context) { context.events.release(ticket); });
+        });
+    } catch (const std::bad_alloc&) {
+        release(ticket);
+    }
+}
+
+void AsyncEvents::release(std::uint64_t ticket) {
+    std::list<Held> one;
+    {
+        support::MutexLock lock(mutex_);
+        const auto found = std::find_if(held_.begin(), held_.end(),
+                                        [&](const Held& held) { return held.ticket == ticket; });
+        if (found == held_.end()) return;
+        one.splice(one.end(), held_, found);
+    }
+    if (!one.front().event.empty()) append(one.front().event);
+}
+
+void AsyncEvents::remove(Queue& queue, const void* object, Queue& gone) {
+    for (auto at = queue.begin(); at != queue.end();) {
+        const auto event = at++;
+        if (names(object)(*event)) gone.splice(gone.end(), queue, event);
+    }
 }
 
 int AsyncEvents::get(ibv_async_event& event) {
@@ -57,10 +120,8 @@ int AsyncEvents::get(ibv_async_event& event) {
 void AsyncEvents::retire(const void* object) {
     Queue gone;
     support::MutexLock lock(mutex_);
-    for (auto at = queue_.begin(); at != queue_.end();) {
-        const auto event = at++;
-        if (names(object)(*event)) gone.splice(gone.end(), queue_, event);
-    }
+    remove(queue_, object, gone);
+    for (Held& held : held_) remove(held.event, object, gone);
     while (std::any_of(fetched_.begin(), fetched_.end(), names(object))) acknowledged_.wait(mutex_);
 }
 

@@ -97,6 +97,8 @@ class CompletionQueue : public ExtendableCq {
             tell(is_put);
     }
     void post(const Completion& completion) EXCLUDES(lock_);
+    /// Makes the service thread report an overrun, as after a completion that does not fit.
+    void note_overrun();
     /// Serves a kick: wakes the channel for producers that could not, places payloads, and reports
     /// an overrun, which fails the queue's queue pairs. Called by the service thread.
     void serve_kick() REQUIRES(adapter().mutex);
@@ -157,7 +159,6 @@ class CompletionQueue : public ExtendableCq {
 
     /// Tells of a completion that wakes the channel, or of one that found no room.
     void tell(bool is_put);
-    void note_overrun();
     int allocate(std::uint32_t size, std::uint32_t channel_id, bool is_stamped);
     void withdraw();
     void request_event(Arm mode);

@@ -14,17 +14,23 @@
 
 namespace softverbs {
 
+struct Context;
+
 /// Asynchronous events of one context: a queue in private memory and an eventfd that counts its
 /// events. Each event names an object, which must not be destroyed before the event has been
 /// acknowledged.
 class AsyncEvents {
   public:
     using Queue = std::list<ibv_async_event>;
-    int open();  ///< @return the descriptor, or -1 with errno
+    /// @param owner the context, whose adapter may still be missing.
+    /// @return the descriptor, or -1 with errno.
+    int open(Context& owner);
     ~AsyncEvents();
     void push(const ibv_async_event& event) EXCLUDES(mutex_);
-    /// Takes the first of the events. Allocates nothing.
+    /// Takes the first of the events. Allocates nothing, unless a fault rule concerns it.
     void push_first(Queue& made) EXCLUDES(mutex_);
+    /// Adds the event that a fault rule has held back, if its object is still there.
+    void release(std::uint64_t ticket) EXCLUDES(mutex_);
     /// Blocks unless the descriptor is O_NONBLOCK. @return 0 or -1 with errno.
     int get(ibv_async_event& event) EXCLUDES(mutex_);
     /// Removes the events of an object that nobody has fetched, then waits until those that were
@@ -33,11 +39,22 @@ class AsyncEvents {
     void acknowledge(const void* object) EXCLUDES(mutex_);
 
   private:
+    void append(Queue& made) EXCLUDES(mutex_);
+    void obey(const faults::Rule& rule, Queue& made) EXCLUDES(mutex_);
+    void hold(Queue& made, faults::Duration duration) EXCLUDES(mutex_);
+    void remove(Queue& queue, const void* object, Queue& gone) REQUIRES(mutex_);
+
     int fd_ = -1;
+    Context* owner_ = nullptr;
     support::Mutex mutex_;
     support::CondVar acknowledged_;
     Queue queue_ GUARDED_BY(mutex_);
     Queue fetched_ GUARDED_BY(mutex_);  ///< fetched and not acknowledged
+    struct Held {
+        std::uint64_t ticket;
+        Queue event;
+    };
+    std::list<Held> held_ GUARDED_BY(mutex_);  ///< by fault rules
 };
 
 /// Sets errno to an error number and returns it. Verbs calls that return one leave it in errno as

@@ -44,6 +44,16 @@ class Turn {
 /// passed when the call began.
 bool turn_is_over(const QpEntry& entry, const Adapter& adapter, Deadline deadline);
 
+/// A datagram that a fault rule lets wait until the next one has been sent: a copy, as the memory
+/// is the program's again when the request completes.
+struct HeldDatagram {
+    bool is_full = false;
+    SendWork work;
+    AddressVector address;
+    Segment segment;
+    std::uint8_t payload[kDatagramMtu];
+};
+
 /// The sending half of a datagram queue pair. Used under the queue pair's send_lock.
 class DatagramSender {
   public:
@@ -59,12 +69,25 @@ class DatagramSender {
     MulticastGroups& groups() { return groups_; }
     /// Gives up waiting for look-ups.
     void stop_waiting();
+    /// Takes the room for a datagram that a fault rule holds back, if it has none, or gives it away
+    /// if none is offered.
+    void exchange_room(std::unique_ptr<HeldDatagram>& room) {
+        if (!held_ != !room) held_.swap(room);
+    }
+    /// Loses the datagram that is held back.
+    void drop_held() {
+        if (held_) held_->is_full = false;
+    }
 
   private:
     static constexpr std::uint8_t kNowhere = 0xff;
     // -- faulted_requests.cpp. The queue pair's send_lock_ is held, which the analysis cannot know.
     std::optional<Outcome> detour(const SendWork& work) NO_THREAD_SAFETY_ANALYSIS;
-    Outcome send_first_copy(const SendWork& work);
+    std::optional<Outcome> by_rule(const faults::Rule& rule,
+                                   const SendWork& work) NO_THREAD_SAFETY_ANALYSIS;
+    Outcome send_past_rules(const SendWork& work);
+    Outcome hold(const SendWork& work);
+    Outcome send_both(const SendWork& work, const std::optional<Outcome>& instead);
     bool plan(const SendWork& work);
     bool fetch(const SendWork& work);
     Outcome send_to(std::uint32_t qp_num, const SendWork& work);
@@ -90,6 +113,7 @@ class DatagramSender {
     DatagramTargets targets_;
     Plan plan_;  ///< what the current request sends; no remote ranges
     MulticastGroups groups_;
+    std::unique_ptr<HeldDatagram> held_;  ///< nullptr unless a fault rule may need it
 };
 
 }  // namespace softverbs

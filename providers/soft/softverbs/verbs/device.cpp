@@ -156,7 +156,7 @@ ibv_context* enlist(std::unique_ptr<Context> context) {
 ibv_context* open_context(unsigned number) {
     auto context = std::make_unique<Context>();
     context->device = number;
-    const int fd = context->events.open();
+    const int fd = context->events.open(*context);
     if (fd < 0) return nullptr;
     Result<std::shared_ptr<Adapter>> adapter = Adapter::join();
     if (!adapter) {

@@ -78,9 +78,11 @@ void QueuePair::look_at_faults() {
         auto sends = RequestFaults::make(plan, place, other);
         place.receives = true;
         auto receives = RequestFaults::make(plan, place, other);
+        auto room = sends && sends->reorders() ? std::make_unique<HeldDatagram>() : nullptr;
         support::SpinLockGuard lock(send_lock_);
         if (sends && faults_) sends->go_on(*faults_);
         faults_.swap(sends);
+        if (datagrams_) datagrams_->exchange_room(room);
         send_limit_ = faults_ ? 0 : cap_.max_send_wr;
         if (attributes_.port_num != 0) note_detour();
         support::SpinLockGuard receive_lock(receive_lock_);
@@ -142,9 +144,35 @@ std::optional<Outcome> QueuePair::divert(const Rule& rule) {
         case Action::kStopPeer:
             signal_by_rule(target_.peer->pid(), SIGSTOP);
             return std::nullopt;
+        case Action::kDisconnect:
+            disconnect_by_rule();
+            return std::nullopt;
+        case Action::kCqOverrun:
+            send_queue().note_overrun();
+            return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
+        case Action::kPeerCqOverrun:
+            faults_->settle();
+            target_.completions->overrun.store(1, std::memory_order_release);
+            target_.kick_cq();
+            return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
+        case Action::kPeerSrqLimit:
+            faults_->settle();
+            if (SrqHeader* const shared = target_.receives.shared)
+                if (shared->limit.exchange(0) != 0) target_.kick_srq();
+            return std::nullopt;
         default:
             return std::nullopt;
     }
+}
+
+/// The connection manager's lock comes before ours, so its service thread does it.
+void QueuePair::disconnect_by_rule() {
+    faults_->settle();
+    Process* const process = &adapter_.process();
+    (void)Service::persist([&] {
+        process->service().at(Clock::now(),
+                              [process, number = qp_num] { process->end_connection(number); });
+    });
 }
 
 Outcome QueuePair::failed_by_rule(ibv_wc_status status) {
@@ -234,18 +262,57 @@ Outcome Executor::refuse_by_rule(const Rule& rule) {
     }
     const Rule* const rule = qp_.rule_for(work, peer);
     if (qp_.is_silenced()) return done(IBV_WC_SUCCESS);
-    if (!rule) return std::nullopt;
-    if (rule->action != Action::kDuplicate) return qp_.divert(*rule);
-    const Outcome first = send_first_copy(work);
+    const bool is_held = held_ && held_->is_full;
+    if (!is_held) return rule ? by_rule(*rule, work) : std::nullopt;
+    if (rule && rule->action == Action::kReorder) return send_both(work, std::nullopt);
+    return send_both(work, rule ? by_rule(*rule, work) : std::nullopt);
+}
+
+/// @return nullopt when the datagram is sent as without the rule.
+std::optional<Outcome> DatagramSender::by_rule(const Rule& rule, const SendWork& work) {
+    if (rule.action == Action::kReorder) return hold(work);
+    if (rule.action != Action::kDuplicate) return qp_.divert(rule);
+    const Outcome first = send_past_rules(work);
     if (first.progress != Progress::kDone) return first;
     qp_.faults_->settle();
     return std::nullopt;
 }
 
-Outcome DatagramSender::send_first_copy(const SendWork& work) {
+Outcome DatagramSender::send_past_rules(const SendWork& work) {
     open_port_ = port_;
     const Outcome outcome = send(work);
     open_port_ = kNowhere;
+    return outcome;
+}
+
+/// Completes the request, and keeps a copy of the datagram until the next one has been sent.
+Outcome DatagramSender::hold(const SendWork& work) {
+    if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
+    const auto to = static_cast<std::uint32_t>(work.remote_addr);
+    if (work.address->is_unicast() && targets_.find(to).state == DatagramTarget::State::kAsked)
+        return {Progress::kUnresolved, IBV_WC_SUCCESS};
+    if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
+    HeldDatagram& held = *held_;
+    gather(held.payload, plan_.locals());
+    held.address = *work.address;
+    held.segment = {reinterpret_cast<std::uintptr_t>(held.payload),
+                    static_cast<std::uint32_t>(work.length), 0};
+    held.work = work;
+    held.work.flags |= IBV_SEND_INLINE;
+    held.work.address = &held.address;
+    held.work.segments = &held.segment;
+    held.work.num_segments = work.length != 0 ? 1 : 0;
+    held.is_full = true;
+    return done(IBV_WC_SUCCESS);
+}
+
+/// Sends the datagram that was held back behind this one.
+/// @param instead what becomes of this one, if it is not sent.
+Outcome DatagramSender::send_both(const SendWork& work, const std::optional<Outcome>& instead) {
+    const Outcome outcome = instead ? *instead : send_past_rules(work);
+    if (outcome.progress != Progress::kDone) return outcome;
+    held_->is_full = false;
+    (void)send_past_rules(held_->work);
     return outcome;
 }
 

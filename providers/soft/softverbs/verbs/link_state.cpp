@@ -18,6 +18,21 @@ ibv_async_event event_of(ibv_event_type type, unsigned port = 0) {
     return event;
 }
 
+ibv_event_type type_of(faults::Action event) {
+    switch (event) {
+        case faults::Action::kLidChange:
+            return IBV_EVENT_LID_CHANGE;
+        case faults::Action::kGidChange:
+            return IBV_EVENT_GID_CHANGE;
+        case faults::Action::kPkeyChange:
+            return IBV_EVENT_PKEY_CHANGE;
+        case faults::Action::kSmChange:
+            return IBV_EVENT_SM_CHANGE;
+        default:
+            return IBV_EVENT_CLIENT_REREGISTER;
+    }
+}
+
 }  // namespace
 
 /// An event for the contexts of a device, made once for each context, so that telling it allocates
@@ -43,6 +58,11 @@ void Adapter::remove(Context* context) {
     support::MutexLock lock(contexts_mutex_);
     const auto found = std::find(contexts_.begin(), contexts_.end(), context);
     if (found != contexts_.end()) gone.splice(gone.end(), contexts_, found);
+}
+
+void Adapter::each_context(const std::function<void(Context&)>& visit) {
+    support::MutexLock lock(contexts_mutex_);
+    for (Context* context : contexts_) visit(*context);
 }
 
 std::size_t Adapter::count_contexts() {
@@ -71,6 +91,19 @@ void Adapter::note_links(Notices& notices, unsigned device, DeviceStates before,
         if (!is_down)
             notices.emplace_back(contexts, device, event_of(IBV_EVENT_CLIENT_REREGISTER, port));
     }
+}
+
+/// Tells of events that change nothing: whoever looks again finds the same addresses and keys.
+void Adapter::tell_event(faults::Action event, std::uint32_t ports) {
+    const DeviceStates states = process_.device_states();
+    Notices notices;
+    for (unsigned index = 0; index < kMostPortIds; ++index) {
+        const PortId port = PortId::at(index);
+        const bool is_there = port.port <= port_count() && !states.is_removed(port.device);
+        if (!is_there || (ports >> index & 1) == 0) continue;
+        notices.emplace_back(count_contexts(), port.device, event_of(type_of(event), port.port));
+    }
+    tell(notices);
 }
 
 /// Whoever finds a request flushed can know why, and whoever hears of a link that is back can use

@@ -357,6 +357,7 @@ class QueuePair : public ExtendableQp {
     /// @return nullopt when the request goes on.
     std::optional<Outcome> divert(const faults::Rule& rule) NO_THREAD_SAFETY_ANALYSIS;
     void signal_by_rule(pid_t process, int signal) NO_THREAD_SAFETY_ANALYSIS;
+    void disconnect_by_rule() NO_THREAD_SAFETY_ANALYSIS;
     Outcome failed_by_rule(ibv_wc_status status) NO_THREAD_SAFETY_ANALYSIS;
     void note_rule() REQUIRES(send_lock_);
     bool is_silenced() const REQUIRES(send_lock_);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "providers/soft/softverbs/verbs/agent.hpp"
+#include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
@@ -202,6 +203,7 @@ void QueuePair::reset() {
     send_posted_ = send_pending_ = 0;
     send_completed_.store(0);
     if (faults_) faults_->reset();
+    if (faults_ && datagrams_) datagrams_->drop_held();
     support::SpinLockGuard lock(receive_lock_);
     for (std::uint32_t slot = 0; slot < std::min(receive_posted_.load(), receives_.size); ++slot)
         receives_.slot(slot)->taker.store(0, std::memory_order_relaxed);
