@@ -10,4 +10,5 @@ dist_schema_DATA = \
     %reldir%/dat_regd.json \
     %reldir%/dat_stat.json \
     %reldir%/dat_strerror.json \
-    %reldir%/dat_trace.json
+    %reldir%/dat_trace.json \
+    %reldir%/opendat_check.json
