@@ -42,27 +42,30 @@ DAT_RETURN ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUA
 
 DAT_RETURN cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size, const DAT_PVOID data) {
     constexpr Text kName("dat_cr_accept");
-    const DAT_RETURN refused = check_private_data(checked_of(cr), cr, size, kName.text);
+    const Checked& checked = checked_of(cr);
+    const DAT_RETURN refused = check_private_data(checked, cr, size, kName.text);
     if (refused != kSuccess) return refused;
     const DAT_RETURN code =
         Call<&DAT_PROVIDER::cr_accept_func, kName>::call(cr, ep, size, data);
-    if (code == kSuccess) ended(cr);
+    if (code == kSuccess) ended(checked, cr);
     return code;
 }
 
 DAT_RETURN cr_reject(DAT_CR_HANDLE cr, DAT_COUNT size, const DAT_PVOID data) {
     constexpr Text kName("dat_cr_reject");
-    const DAT_RETURN refused = check_private_data(checked_of(cr), cr, size, kName.text);
+    const Checked& checked = checked_of(cr);
+    const DAT_RETURN refused = check_private_data(checked, cr, size, kName.text);
     if (refused != kSuccess) return refused;
     const DAT_RETURN code = Call<&DAT_PROVIDER::cr_reject_func, kName>::call(cr, size, data);
-    if (code == kSuccess) ended(cr);
+    if (code == kSuccess) ended(checked, cr);
     return code;
 }
 
 DAT_RETURN cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL qualifier) {
+    const Checked& checked = checked_of(cr);
     const DAT_RETURN code =
         Call<&DAT_PROVIDER::cr_handoff_func, Text("dat_cr_handoff")>::call(cr, qualifier);
-    if (code == kSuccess) ended(cr);
+    if (code == kSuccess) ended(checked, cr);
     return code;
 }
 

@@ -62,17 +62,17 @@ DAT_RETURN lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTIO
 
 DAT_RETURN lmr_free(DAT_LMR_HANDLE lmr) {
     constexpr Text kName("dat_lmr_free");
-    const DAT_RETURN refused = check_use(checked_of(lmr), lmr, kName.text);
+    const Checked& checked = checked_of(lmr);
+    const DAT_RETURN refused = check_use(checked, lmr, kName.text);
     if (refused != kSuccess) return refused;
     const DAT_RETURN code = Call<&DAT_PROVIDER::lmr_free_func, kName>::call(lmr);
     if (code != kSuccess) return code;
     const Origin origin = here();
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(lmr);
-        if (!object) return;
-        state.regions.end(object->owner, object->key, lmr, origin);
-        state.objects.end(*object, origin);
+        const Object* object = state.objects.find_live(lmr);
+        if (object) state.regions.end(object->owner, object->key, lmr, origin);
     });
+    ended(checked, lmr);
     return code;
 }
 

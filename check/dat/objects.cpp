@@ -2,6 +2,7 @@
 #include "check/dat/objects.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <string_view>
 
@@ -34,14 +35,22 @@ void made(const char* kind, const void* handle, std::initializer_list<const void
     });
 }
 
-void ended(const void* handle) {
+void ended(const Checked& checked, DAT_HANDLE handle) {
     const Origin origin = here();
+    bool is_known = false;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         Object* object = state.objects.find_live(handle);
         if (!object) return;
+        is_known = true;
         if (object->endpoint) state.end_transfers(*object);
         state.objects.end(*object, origin);
     });
+    if (is_known) keep_table(checked, handle);
+}
+
+void keep_table(const Checked& checked, DAT_HANDLE handle) {
+    std::atomic_ref(DAT_HANDLE_TO_PROVIDER(handle))
+        .store(const_cast<DAT_PROVIDER*>(checked.outer), std::memory_order_relaxed);
 }
 
 void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep) {

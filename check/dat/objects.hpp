@@ -17,8 +17,11 @@ inline constexpr const char* kRequest = "the connection request";
 /// Remembers an object that a call has made. @param arguments the handles of the call; the first
 /// is the IA, or an object of the IA. The EVDs among them get events from the new object.
 void made(const char* kind, const void* handle, std::initializer_list<const void*> arguments);
-/// Remembers that the call of the program that runs now has freed an object.
-void ended(const void* handle);
+/// Remembers that the call of the program that runs now has freed an object, and leads later calls
+/// with its handle here: the provider's word 0 of a freed object need not.
+void ended(const Checked& checked, DAT_HANDLE handle);
+/// The part of ended() after the object was found.
+void keep_table(const Checked& checked, DAT_HANDLE handle);
 /// Asks the provider what an endpoint is made of, and remembers that.
 void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep);
 
@@ -48,8 +51,9 @@ struct Making<slot, name, kind, DAT_RETURN (*DAT_PROVIDER::*)(DAT_HANDLE, Rest..
 
 template <auto slot, Text name>
 DAT_RETURN ending(DAT_HANDLE handle) {
+    const Checked& checked = checked_of(handle);
     const DAT_RETURN code = Call<slot, name>::call(handle);
-    if (code == kSuccess) ended(handle);
+    if (code == kSuccess) ended(checked, handle);
     return code;
 }
 

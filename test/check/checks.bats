@@ -32,7 +32,7 @@ finds() {
 }
 
 @test "memory: a segment that leaves its region by one byte" {
-    finds out_of_range DAT402 "dat_ep_post_send at out_of_range .*, 9 bytes\) is not within the region of context .*, 4096 bytes, registered at register_in "
+    finds out_of_range DAT402 "dat_ep_post_send at out_of_range .*, 9 bytes\) is not within the region of context .*, 4096 bytes, registered at make_region "
 }
 
 @test "memory: a receive into memory registered for reading" {
@@ -44,7 +44,7 @@ finds() {
 }
 
 @test "memory: a region that was freed" {
-    finds ended DAT405 "dat_ep_post_send at ended .* registered at register_in .* and freed at ended "
+    finds ended DAT405 "dat_ep_post_send at ended .* registered at make_region .* and freed at ended "
 }
 
 @test "buffers: a send buffer that is written before the completion" {
@@ -84,7 +84,7 @@ finds() {
 }
 
 @test "life: private data longer than the transport carries" {
-    finds private_data DAT434 "dat_ep_connect at private_data .*: [0-9]+ bytes of private data are more than the [0-9]+ "
+    finds private_data DAT434 "dat_ep_connect at connect_to .*: [0-9]+ bytes of private data are more than the [0-9]+ "
 }
 
 @test "without OPENDAT_CHECK, and with other checks, nothing is told" {
@@ -103,7 +103,7 @@ finds() {
 }
 
 @test "opendat.yaml gives one IA checks" {
-    printf 'ias:\n  soft0:\n    OPENDAT_CHECK: memory\n' >"$BATS_TEST_TMPDIR/opendat.yaml"
+    printf 'ias:\n  - ia_name: soft0\n    settings: {OPENDAT_CHECK: memory}\n' >"$BATS_TEST_TMPDIR/opendat.yaml"
     unset OPENDAT_CHECK
     OPENDAT_CONFIG=$BATS_TEST_TMPDIR/opendat.yaml run_case ended wrong
     grep -E '\[DAT405\]' "$BATS_TEST_TMPDIR/told"
