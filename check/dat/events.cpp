@@ -24,10 +24,17 @@ bool is_receive(unsigned operation) {
     }
 }
 
+/// @return how many bytes the transfer has brought into its segments, as far as is known.
+std::uint64_t data_of(const DAT_DTO_COMPLETION_EVENT_DATA& data) {
+    const bool is_number = static_cast<unsigned>(data.operation) == DAT_IB_DTO_RECV_IMMED;
+    return data.status != DAT_DTO_SUCCESS || is_number ? 0 : data.transfered_length;
+}
+
 void end_transfer(const Checked& checked, const char* call,
                   const DAT_DTO_COMPLETION_EVENT_DATA& data) {
     Found found;
     Domain domain = nullptr;
+    if (data.ep_handle) ensure_known(checked, data.ep_handle);
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         Object* poster = state.objects.find_live(data.ep_handle);
         if (!poster || !poster->endpoint) return;
@@ -36,7 +43,7 @@ void end_transfer(const Checked& checked, const char* call,
         const void* shared = receives ? poster->endpoint->shared : nullptr;
         Object* queue = shared ? state.objects.find_live(shared) : poster;
         if (queue && queue->endpoint)
-            state.complete(*queue, receives, data.user_cookie.as_64, checked.policy, found);
+            state.complete(*queue, {data.user_cookie.as_64, receives, data_of(data)}, checked.policy, found);
     });
     if (!found.empty()) refuse(checked, domain, found, call);
 }

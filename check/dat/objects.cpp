@@ -83,6 +83,15 @@ void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep) {
     });
 }
 
+void ensure_known(const Checked& checked, DAT_HANDLE poster) {
+    bool is_known = false;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        const Object* object = state.objects.find(poster);
+        is_known = object && (!object->is_live || object->endpoint);
+    });
+    if (!is_known) learn_endpoint(checked, poster);
+}
+
 namespace entry {
 
 DAT_RETURN evd_create(DAT_IA_HANDLE ia, DAT_COUNT length, DAT_CNO_HANDLE cno, DAT_EVD_FLAGS flags,

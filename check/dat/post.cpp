@@ -37,19 +37,10 @@ Post post_of(const Posting& posting, std::span<const Segment> segments) {
             is_suppressed};
 }
 
-bool is_known(DAT_HANDLE poster) {
-    bool known = false;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        const Object* object = state.objects.find(poster);
-        known = object && (!object->is_live || object->endpoint);
-    });
-    return known;
-}
-
 }  // namespace
 
 DAT_RETURN begin_post(const Checked& checked, const Posting& posting, const Transfer*& transfer) {
-    if (!is_known(posting.poster)) learn_endpoint(checked, posting.poster);
+    ensure_known(checked, posting.poster);
     const DAT_RETURN refused = check_handles(checked, posting.call, {posting.poster});
     if (refused != kSuccess) return refused;
     Found found;

@@ -75,15 +75,23 @@ Object* Model::queue_of(const Object& poster, bool is_receive) {
     return objects.find_live(is_receive ? endpoint.receive_queue : endpoint.request_queue);
 }
 
-void Model::check_overlap(const Piece& piece, int index, Found& found) {
+void Model::look_for_overlap(Transfer& transfer, const Piece& piece) {
     const Transfer* other = targets.overlapping(piece.memory, piece.length);
     if (!other) return;
+    transfer.overlapped_call = other->call;
+    transfer.overlapped_place = other->place;
+}
+
+/// Told when data has come: a receive for immediate data, or for an empty message, fills nothing.
+void Model::check_overlap(const Transfer& transfer, Found& found) {
+    if (!transfer.overlapped_call) return;
     Finding& finding = found.add(Kind::kOverlap);
-    finding.segment = index;
-    finding.address = piece.memory;
-    finding.length = piece.length;
-    finding.other_call = other->call;
-    finding.made.place = other->place;
+    finding.address = transfer.pieces[0].memory;
+    finding.length = transfer.pieces[0].length;
+    finding.other_call = transfer.call;
+    finding.other.place = transfer.place;
+    finding.what = transfer.overlapped_call;
+    finding.made.place = transfer.overlapped_place;
 }
 
 void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, Transfer& transfer,
@@ -108,7 +116,7 @@ void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, T
         piece = {region->memory + (segment.address - region->first), segment.length, segment.key,
                  0, false, post.is_target};
         if (post.is_target)
-            check_overlap(piece, index, found);
+            look_for_overlap(transfer, piece);
         else if (!(region->rights & kRemoteWrite) && !targets.overlapping(piece.memory, piece.length))
             piece.is_summed = sum_of(piece.memory, piece.length, piece.sum);
     }
@@ -177,18 +185,20 @@ void Model::check_unchanged(const Transfer& transfer, Found& found) {
         finding.address = piece.memory;
         finding.length = piece.length;
         finding.other_call = transfer.call;
-        finding.made.place = transfer.place;
+        finding.other.place = transfer.place;
         return;
     }
 }
 
-void Model::complete(Object& poster, bool is_receive, std::uint64_t cookie, const Policy& policy,
+void Model::complete(Object& poster, const Completion& completion, const Policy& policy,
                      Found& found) {
     Endpoint& endpoint = *poster.endpoint;
+    const bool is_receive = completion.is_receive;
     TransferList& list = is_receive ? endpoint.receives : endpoint.requests;
-    const auto done = completed(list, cookie);
+    const auto done = completed(list, completion.cookie);
     if (done == list.end()) return;
     if (policy.checks_for(kBuffers)) check_unchanged(*done, found);
+    if (policy.checks_for(kBuffers) && completion.length > 0) check_overlap(*done, found);
     // Requests end in order, and those before make no completions of their own.
     if (!is_receive)
         while (list.begin() != done && list.front().is_suppressed)
@@ -205,6 +215,16 @@ void Model::end_transfers(Object& poster) {
     endpoint.suppressed = 0;
 }
 
+bool Model::is_over(const void* handle, const Object& poster) {
+    if (poster.endpoint->request_queue) return poster.endpoint->is_over;
+    bool is_used = false;
+    objects.for_each(poster.owner, [&](const void*, const Object& object) {
+        const Endpoint* user = object.endpoint;
+        is_used = is_used || (user && user->shared == handle && !user->is_over);
+    });
+    return !is_used;
+}
+
 bool Model::find_use(Domain owner, std::uint64_t key, Found& found) {
     const Transfer* user = nullptr;
     const auto look = [&](const TransferList& list) {
@@ -212,8 +232,8 @@ bool Model::find_use(Domain owner, std::uint64_t key, Found& found) {
             for (int i = 0; i < transfer.pieces_count && !user; ++i)
                 if (transfer.pieces[i].key == key && !transfer.is_suppressed) user = &transfer;
     };
-    objects.for_each(owner, [&](const void*, const Object& object) {
-        if (user || !object.endpoint || object.endpoint->is_over) return;
+    objects.for_each(owner, [&](const void* handle, const Object& object) NO_THREAD_SAFETY_ANALYSIS {
+        if (user || !object.endpoint || is_over(handle, object)) return;
         look(object.endpoint->receives);
         look(object.endpoint->requests);
     });

@@ -23,6 +23,12 @@ struct Post {
     bool is_suppressed;  ///< makes no completion if it succeeds
 };
 
+struct Completion {
+    std::uint64_t cookie;  ///< of the post
+    bool is_receive;
+    std::uint64_t length;  ///< bytes that it has brought
+};
+
 /// Counts the findings of one kind.
 using Counts = std::uint64_t[kKinds];
 
@@ -41,9 +47,9 @@ class Model {
     Transfer* begin(Object& poster, const Post& post, const Policy& policy, Found& found)
         REQUIRES(mutex);
     void take_back(Object& poster, const Post& post, const Transfer* transfer) REQUIRES(mutex);
-    /// Follows a transfer no more. @param queue the queue that its completion came from.
-    void complete(Object& poster, bool is_receive, std::uint64_t cookie, const Policy& policy,
-                  Found& found) REQUIRES(mutex);
+    /// Follows a transfer no more.
+    void complete(Object& poster, const Completion& completion, const Policy& policy, Found& found)
+        REQUIRES(mutex);
     /// Follows none of an endpoint's transfers any more.
     void end_transfers(Object& poster) REQUIRES(mutex);
     /// Searches for a transfer that uses a region. @return whether there is one.
@@ -66,7 +72,10 @@ class Model {
     };
     void add_pieces(Object& poster, const Post& post, const Policy& policy, Transfer& transfer,
                     Found& found) REQUIRES(mutex);
-    void check_overlap(const Piece& piece, int index, Found& found) REQUIRES(mutex);
+    /// Whether nothing can come to what is posted: a shared queue has no endpoint that receives.
+    bool is_over(const void* handle, const Object& poster) REQUIRES(mutex);
+    void look_for_overlap(Transfer& transfer, const Piece& piece) REQUIRES(mutex);
+    void check_overlap(const Transfer& transfer, Found& found) REQUIRES(mutex);
     void check_queue(Object& poster, const Post& post, Found& found) REQUIRES(mutex);
     void check_unchanged(const Transfer& transfer, Found& found) REQUIRES(mutex);
     void drop(Object& poster, bool is_receive, TransferList::iterator transfer) REQUIRES(mutex);

@@ -78,12 +78,14 @@ void Teller::tell_memory() const {
 
 void Teller::tell_buffers() const {
     const std::string posted =
-        fmt::format("{} at {}", finding.other_call, name_of(finding.made.place));
-    if (finding.kind == Kind::kChanged) return say<support::kCheckChanged>(segment_of(finding), posted);
-    if (finding.kind == Kind::kOverlap) return say<support::kCheckOverlap>(segment_of(finding), posted);
-    say<support::kCheckFreedInFlight>(
-        finding.key, name_of(finding.made.place),
-        fmt::format("{} at {}", finding.other_call, name_of(finding.other.place)));
+        fmt::format("{} at {}", finding.other_call, name_of(finding.other.place));
+    const std::string made = name_of(finding.made.place);
+    if (finding.kind == Kind::kChanged)
+        say<support::kCheckChanged>(segment_of(finding), posted);
+    else if (finding.kind == Kind::kOverlap)
+        say<support::kCheckOverlap>(posted, finding.address, finding.length, finding.what, made);
+    else
+        say<support::kCheckFreedInFlight>(finding.key, made, posted);
 }
 
 void Teller::tell_queues() const {

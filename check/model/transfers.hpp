@@ -32,6 +32,8 @@ struct Transfer {
     Place place = nullptr;
     std::uint64_t cookie = 0;
     bool is_suppressed = false;  ///< makes no completion if it succeeds
+    const char* overlapped_call = nullptr;  ///< what has posted an overlapping target, still posted then
+    Place overlapped_place = nullptr;
     int pieces_count = 0;
     Piece pieces[kMostPieces];
 };
@@ -62,7 +64,7 @@ struct Endpoint {
         : receives(Pooled<Transfer>(arena)), requests(Pooled<Transfer>(arena)) {}
     const void* zone = nullptr;
     const void* receive_queue = nullptr;  ///< where completions of receives go
-    const void* request_queue = nullptr;
+    const void* request_queue = nullptr;  ///< nullptr for a shared receive queue
     const void* shared = nullptr;  ///< its shared receive queue
     std::uint64_t request_slots = 0;
     int most_receive_segments = 0;

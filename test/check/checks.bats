@@ -52,7 +52,7 @@ finds() {
 }
 
 @test "buffers: two receives into one place" {
-    finds overlap DAT412 "dat_ep_post_recv at overlap .* overlaps the buffer of dat_ep_post_recv at receive_into "
+    finds overlap DAT412 "dat_evd_wait at next .*: dat_ep_post_recv at receive_into .* has filled a buffer \(0x[0-9a-f]+, 8 bytes\) that overlaps that of dat_ep_post_recv at receive_into "
 }
 
 @test "buffers: a region freed under a receive" {
@@ -135,7 +135,7 @@ finds() {
 import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 assert len(lines) == 1 and lines[0]["message"] == "DAT412" and lines[0]["check"] == "buffers", lines
-assert lines[0]["call"] == "dat_ep_post_recv" and lines[0]["place"].startswith("overlap ("), lines
+assert lines[0]["call"] == "dat_evd_wait" and lines[0]["place"].startswith("next ("), lines
 properties = json.load(open(sys.argv[2]))["properties"]
 assert set(lines[0]) == set(properties), (lines[0], properties)
 ' "$BATS_TEST_TMPDIR/log" "$TOP_SRCDIR/doc/schema/opendat_check.json"
