@@ -75,23 +75,25 @@ Object* Model::queue_of(const Object& poster, bool is_receive) {
     return objects.find_live(is_receive ? endpoint.receive_queue : endpoint.request_queue);
 }
 
-void Model::look_for_overlap(Transfer& transfer, const Piece& piece) {
-    const Transfer* other = targets.overlapping(piece.memory, piece.length);
-    if (!other) return;
-    transfer.overlapped_call = other->call;
-    transfer.overlapped_place = other->place;
-}
-
-/// Told when data has come: a receive for immediate data, or for an empty message, fills nothing.
-void Model::check_overlap(const Transfer& transfer, Found& found) {
-    if (!transfer.overlapped_call) return;
-    Finding& finding = found.add(Kind::kOverlap);
-    finding.address = transfer.pieces[0].memory;
-    finding.length = transfer.pieces[0].length;
-    finding.other_call = transfer.call;
-    finding.other.place = transfer.place;
-    finding.what = transfer.overlapped_call;
-    finding.made.place = transfer.overlapped_place;
+/// Two targets may be one as long as only one of the transfers brings data: a receive for immediate
+/// data or for an empty message fills nothing.
+void Model::check_overlap(const TransferList& list, const Transfer& done, Found& found) {
+    if (done.overlapped_call) {
+        Finding& finding = found.add(Kind::kOverlap);
+        finding.address = done.pieces[0].memory;
+        finding.length = done.pieces[0].length;
+        finding.other_call = done.call;
+        finding.other.place = done.place;
+        finding.what = done.overlapped_call;
+        finding.made.place = done.overlapped_place;
+    }
+    for (int i = 0; i < done.pieces_count; ++i) {
+        if (!done.pieces[i].is_target) continue;
+        Transfer* next = targets.overlapping(done.pieces[i].memory, done.pieces[i].length, list);
+        if (!next) continue;
+        next->overlapped_call = done.call;
+        next->overlapped_place = done.place;
+    }
 }
 
 void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, Transfer& transfer,
@@ -115,9 +117,8 @@ void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, T
         Piece& piece = transfer.pieces[transfer.pieces_count++];
         piece = {region->memory + (segment.address - region->first), segment.length, segment.key,
                  0, false, post.is_target};
-        if (post.is_target)
-            look_for_overlap(transfer, piece);
-        else if (!(region->rights & kRemoteWrite) && !targets.overlapping(piece.memory, piece.length))
+        if (!post.is_target && !(region->rights & kRemoteWrite) &&
+            !targets.overlaps(piece.memory, piece.length))
             piece.is_summed = sum_of(piece.memory, piece.length, piece.sum);
     }
 }
@@ -148,7 +149,7 @@ Transfer* Model::begin(Object& poster, const Post& post, const Policy& policy, F
     transfer.is_suppressed = post.is_suppressed;
     add_pieces(poster, post, policy, transfer, found);
     if (policy.checks_for(kQueues)) check_queue(poster, post, found);
-    targets.add(transfer);
+    targets.add(list, transfer);
     if (!post.is_receive) endpoint.suppressed = post.is_suppressed ? endpoint.suppressed + 1 : 0;
     Object* queue = queue_of(poster, post.is_receive);
     if (queue && !post.is_suppressed) ++queue->outstanding;
@@ -179,7 +180,7 @@ void Model::check_unchanged(const Transfer& transfer, Found& found) {
         std::uint64_t sum;
         if (!piece.is_summed || !sum_of(piece.memory, piece.length, sum) || sum == piece.sum)
             continue;
-        if (targets.overlapping(piece.memory, piece.length)) continue;
+        if (targets.overlaps(piece.memory, piece.length)) continue;
         Finding& finding = found.add(Kind::kChanged);
         finding.segment = i;
         finding.address = piece.memory;
@@ -198,7 +199,8 @@ void Model::complete(Object& poster, const Completion& completion, const Policy&
     const auto done = completed(list, completion.cookie);
     if (done == list.end()) return;
     if (policy.checks_for(kBuffers)) check_unchanged(*done, found);
-    if (policy.checks_for(kBuffers) && completion.length > 0) check_overlap(*done, found);
+    targets.remove(*done);
+    if (policy.checks_for(kBuffers) && completion.length > 0) check_overlap(list, *done, found);
     // Requests end in order, and those before make no completions of their own.
     if (!is_receive)
         while (list.begin() != done && list.front().is_suppressed)

@@ -74,8 +74,8 @@ class Model {
                     Found& found) REQUIRES(mutex);
     /// Whether nothing can come to what is posted: a shared queue has no endpoint that receives.
     bool is_over(const void* handle, const Object& poster) REQUIRES(mutex);
-    void look_for_overlap(Transfer& transfer, const Piece& piece) REQUIRES(mutex);
-    void check_overlap(const Transfer& transfer, Found& found) REQUIRES(mutex);
+    void check_overlap(const TransferList& list, const Transfer& done, Found& found)
+        REQUIRES(mutex);
     void check_queue(Object& poster, const Post& post, Found& found) REQUIRES(mutex);
     void check_unchanged(const Transfer& transfer, Found& found) REQUIRES(mutex);
     void drop(Object& poster, bool is_receive, TransferList::iterator transfer) REQUIRES(mutex);

@@ -41,11 +41,11 @@ bool sum_of(std::uint64_t memory, std::uint64_t length, std::uint64_t& sum) {
     return true;
 }
 
-void Targets::add(const Transfer& transfer) {
+void Targets::add(const TransferList& list, Transfer& transfer) {
     for (int i = 0; i < transfer.pieces_count; ++i) {
         const Piece& piece = transfer.pieces[i];
         if (piece.is_target)
-            targets_.emplace(piece.memory, Target{piece.memory + piece.length, &transfer});
+            targets_.emplace(piece.memory, Target{piece.memory + piece.length, &transfer, &list});
     }
 }
 
@@ -58,14 +58,15 @@ void Targets::remove(const Transfer& transfer) {
     }
 }
 
-const Transfer* Targets::overlapping(std::uint64_t memory, std::uint64_t length) const {
-    auto next = targets_.lower_bound(memory);
-    if (next != targets_.end() && next->first < memory + length) return next->second.transfer;
-    // Targets rarely overlap each other, so the one before is nearly always the only candidate.
+Transfer* Targets::overlapping(std::uint64_t memory, std::uint64_t length,
+                               const TransferList* list) const {
+    // Targets rarely overlap each other, so few before these bytes can reach into them.
     constexpr int kLooks = 4;
-    for (int looks = 0; looks < kLooks && next != targets_.begin(); ++looks) {
-        --next;
-        if (next->second.end > memory) return next->second.transfer;
+    auto next = targets_.lower_bound(memory);
+    for (int looks = 0; looks < kLooks && next != targets_.begin(); ++looks) --next;
+    for (; next != targets_.end() && next->first < memory + length; ++next) {
+        const Target& target = next->second;
+        if (target.end > memory && (!list || target.list == list)) return target.transfer;
     }
     return nullptr;
 }

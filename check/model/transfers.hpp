@@ -32,7 +32,9 @@ struct Transfer {
     Place place = nullptr;
     std::uint64_t cookie = 0;
     bool is_suppressed = false;  ///< makes no completion if it succeeds
-    const char* overlapped_call = nullptr;  ///< what has posted an overlapping target, still posted then
+    /// What has posted a transfer into an overlapping target that has brought data since this one
+    /// was posted.
+    const char* overlapped_call = nullptr;
     Place overlapped_place = nullptr;
     int pieces_count = 0;
     Piece pieces[kMostPieces];
@@ -43,16 +45,27 @@ using TransferList = std::list<Transfer, Pooled<Transfer>>;
 class Targets {
   public:
     explicit Targets(Arena& arena) : targets_(Pooled<int>(arena)) {}
-    void add(const Transfer& transfer);
+    void add(const TransferList& list, Transfer& transfer);
     void remove(const Transfer& transfer);
-    /// @return a transfer whose target overlaps these bytes, or nullptr.
-    const Transfer* overlapping(std::uint64_t memory, std::uint64_t length) const;
+    /// Whether a target overlaps these bytes.
+    bool overlaps(std::uint64_t memory, std::uint64_t length) const {
+        return overlapping(memory, length, nullptr) != nullptr;
+    }
+    /// @return a transfer of the list whose target overlaps these bytes, or nullptr.
+    Transfer* overlapping(std::uint64_t memory, std::uint64_t length,
+                          const TransferList& list) const {
+        return overlapping(memory, length, &list);
+    }
 
   private:
     struct Target {
         std::uint64_t end;
-        const Transfer* transfer;
+        Transfer* transfer;
+        const TransferList* list;
     };
+    /// @param list nullptr: any.
+    Transfer* overlapping(std::uint64_t memory, std::uint64_t length,
+                          const TransferList* list) const;
     std::multimap<std::uint64_t, Target, std::less<>,
                   Pooled<std::pair<const std::uint64_t, Target>>>
         targets_;
