@@ -45,8 +45,7 @@ DAT_RETURN cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size, const D
     const Checked& checked = checked_of(cr);
     const DAT_RETURN refused = check_private_data(checked, cr, size, kName.text);
     if (refused != kSuccess) return refused;
-    const DAT_RETURN code =
-        Call<&DAT_PROVIDER::cr_accept_func, kName>::call(cr, ep, size, data);
+    const DAT_RETURN code = Call<&DAT_PROVIDER::cr_accept_func, kName>::call(cr, ep, size, data);
     if (code == kSuccess) ended(checked, cr);
     return code;
 }

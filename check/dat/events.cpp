@@ -43,7 +43,8 @@ void end_transfer(const Checked& checked, const char* call,
         const void* shared = receives ? poster->endpoint->shared : nullptr;
         Object* queue = shared ? state.objects.find_live(shared) : poster;
         if (queue && queue->endpoint)
-            state.complete(*queue, {data.user_cookie.as_64, receives, data_of(data)}, checked.policy, found);
+            state.complete(*queue, {data.user_cookie.as_64, receives, data_of(data)},
+                           checked.policy, found);
     });
     if (!found.empty()) refuse(checked, domain, found, call);
 }
@@ -107,18 +108,16 @@ DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold
     const Checked& checked = checked_of(evd);
     DAT_RETURN code = kSuccess;
     const bool is_endless = timeout == DAT_TIMEOUT_INFINITE && checked.policy.checks_for(kQueues);
-    if (!is_endless ||
-        !check_endless(checked, kName.text, evd, threshold, event, more, code))
-        code = Call<&DAT_PROVIDER::evd_wait_func, kName>::call(evd, timeout, threshold, event,
-                                                               more);
+    if (!is_endless || !check_endless(checked, kName.text, evd, threshold, event, more, code))
+        code =
+            Call<&DAT_PROVIDER::evd_wait_func, kName>::call(evd, timeout, threshold, event, more);
     if (code == kSuccess) take_event(checked, kName.text, evd, *event);
     return code;
 }
 
 DAT_RETURN evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT* event) {
     constexpr Text kName("dat_evd_dequeue");
-    const DAT_RETURN code =
-        Call<&DAT_PROVIDER::evd_dequeue_func, kName>::call(evd, event);
+    const DAT_RETURN code = Call<&DAT_PROVIDER::evd_dequeue_func, kName>::call(evd, event);
     if (code == kSuccess) take_event(checked_of(evd), kName.text, evd, *event);
     return code;
 }

@@ -128,8 +128,7 @@ DAT_RETURN ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARA
 }
 
 DAT_RETURN ep_reset(DAT_EP_HANDLE ep) {
-    const DAT_RETURN code =
-        Call<&DAT_PROVIDER::ep_reset_func, Text("dat_ep_reset")>::call(ep);
+    const DAT_RETURN code = Call<&DAT_PROVIDER::ep_reset_func, Text("dat_ep_reset")>::call(ep);
     if (code != kSuccess) return code;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         Object* object = state.objects.find_live(ep);

@@ -34,8 +34,7 @@ template <auto slot, Text name, Text kind, class... Rest>
 struct Making<slot, name, kind, DAT_RETURN (*DAT_PROVIDER::*)(DAT_HANDLE, Rest...)> {
     static DAT_RETURN call(DAT_HANDLE first, Rest... rest) {
         const DAT_RETURN code = Call<slot, name>::call(first, rest...);
-        if (code == kSuccess)
-            made(kind.text, made_in(rest...), {first, handle_in(rest)...});
+        if (code == kSuccess) made(kind.text, made_in(rest...), {first, handle_in(rest)...});
         return code;
     }
 

@@ -32,9 +32,8 @@ class Segments {
 
 Post post_of(const Posting& posting, std::span<const Segment> segments) {
     const bool is_suppressed = (posting.flags & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
-    return {posting.call,         posting.place,      segments,
-            posting.cookie.as_64, posting.is_receive, posting.is_target,
-            is_suppressed};
+    return {posting.call,       posting.place,     segments,     posting.cookie.as_64,
+            posting.is_receive, posting.is_target, is_suppressed};
 }
 
 }  // namespace
@@ -73,8 +72,15 @@ namespace entry {
 
 DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
-    const Posting posting{ep,     "dat_ep_post_send", __builtin_return_address(0), segments, local,
-                          cookie, flags,              false,                       false};
+    const Posting posting{ep,
+                          "dat_ep_post_send",
+                          __builtin_return_address(0),
+                          segments,
+                          local,
+                          cookie,
+                          flags,
+                          false,
+                          false};
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_send_func(ep, segments, local, cookie, flags);
     });
@@ -83,8 +89,9 @@ DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* l
 DAT_RETURN ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
     // A receive always makes a completion.
-    const Posting posting{ep,     "dat_ep_post_recv", __builtin_return_address(0), segments, local,
-                          cookie, 0,                  true,                        true};
+    const Posting posting{
+        ep,  "dat_ep_post_recv", __builtin_return_address(0), segments, local, cookie, 0, true,
+        true};
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_recv_func(ep, segments, local, cookie, flags);
     });
@@ -93,9 +100,15 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* l
 DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                              DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                              DAT_COMPLETION_FLAGS flags) {
-    const Posting posting{
-        ep,     "dat_ep_post_rdma_read", __builtin_return_address(0), segments, local,
-        cookie, flags,                   false,                       true};
+    const Posting posting{ep,
+                          "dat_ep_post_rdma_read",
+                          __builtin_return_address(0),
+                          segments,
+                          local,
+                          cookie,
+                          flags,
+                          false,
+                          true};
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_rdma_read_func(ep, segments, local, cookie, remote, flags);
     });
@@ -104,9 +117,15 @@ DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPL
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                               DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                               DAT_COMPLETION_FLAGS flags) {
-    const Posting posting{
-        ep,     "dat_ep_post_rdma_write", __builtin_return_address(0), segments, local,
-        cookie, flags,                    false,                       false};
+    const Posting posting{ep,
+                          "dat_ep_post_rdma_write",
+                          __builtin_return_address(0),
+                          segments,
+                          local,
+                          cookie,
+                          flags,
+                          false,
+                          false};
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_rdma_write_func(ep, segments, local, cookie, remote, flags);
     });
@@ -116,9 +135,15 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT segments,
                                         DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
                                         DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidates,
                                         DAT_RMR_CONTEXT context) {
-    const Posting posting{
-        ep,     "dat_ep_post_send_with_invalidate", __builtin_return_address(0), segments, local,
-        cookie, flags,                              false,                       false};
+    const Posting posting{ep,
+                          "dat_ep_post_send_with_invalidate",
+                          __builtin_return_address(0),
+                          segments,
+                          local,
+                          cookie,
+                          flags,
+                          false,
+                          false};
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_send_with_invalidate_func(ep, segments, local, cookie, flags,
                                                        invalidates, context);
@@ -127,8 +152,9 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT segments,
 
 DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                          DAT_DTO_COOKIE cookie) {
-    const Posting posting{srq,    "dat_srq_post_recv", __builtin_return_address(0), segments, local,
-                          cookie, 0,                   true,                        true};
+    const Posting posting{
+        srq, "dat_srq_post_recv", __builtin_return_address(0), segments, local, cookie, 0, true,
+        true};
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.srq_post_recv_func(srq, segments, local, cookie);
     });

@@ -17,8 +17,8 @@ struct Posting {
     DAT_DTO_COOKIE cookie;
     DAT_UINT32 flags;
     bool is_receive;
-    bool is_target;             ///< writes to its segments
-    bool is_followed = true;    ///< its completion says which transfer it is of
+    bool is_target;           ///< writes to its segments
+    bool is_followed = true;  ///< its completion says which transfer it is of
 };
 
 /// @return kSuccess, or the code with which the post must fail. @param transfer out: to pass to

@@ -21,12 +21,10 @@ Checked* entry_for(const DAT_PROVIDER& table) {
 }
 
 // The functions that only check their handles.
-#define CHECKED(name) \
-    table.name##_func = Call<&DAT_PROVIDER::name##_func, Text("dat_" #name)>::call
+#define CHECKED(name) table.name##_func = Call<&DAT_PROVIDER::name##_func, Text("dat_" #name)>::call
 #define MAKING(name, kind) \
     table.name##_func = Making<&DAT_PROVIDER::name##_func, Text("dat_" #name), Text(kind)>::call
-#define ENDING(name) \
-    table.name##_func = ending<&DAT_PROVIDER::name##_func, Text("dat_" #name)>
+#define ENDING(name) table.name##_func = ending<&DAT_PROVIDER::name##_func, Text("dat_" #name)>
 #define OWN(name) table.name##_func = entry::name
 
 void check_queries(DAT_PROVIDER& table) {

@@ -51,10 +51,10 @@ inline constexpr unsigned kKinds = 15;
 
 /// @return the check to which a kind belongs.
 constexpr Check check_of(Kind kind) {
-    return kind <= Kind::kEnded            ? kMemory
-           : kind <= Kind::kFreedInFlight  ? kBuffers
-           : kind <= Kind::kEndlessWait    ? kQueues
-                                           : kLife;
+    return kind <= Kind::kEnded           ? kMemory
+           : kind <= Kind::kFreedInFlight ? kBuffers
+           : kind <= Kind::kEndlessWait   ? kQueues
+                                          : kLife;
 }
 
 /// Identifies an adapter instance or device: keys and findings are counted for each.
@@ -63,21 +63,21 @@ using Domain = const void*;
 /// What one finding says; which members are set depends on the kind. Text is constant.
 struct Finding {
     Kind kind{};
-    const char* call = "";          ///< the program's call
-    int segment = 0;                ///< its index
-    std::uint64_t address = 0;      ///< of the segment
-    std::uint64_t length = 0;       ///< of the segment
-    std::uint64_t key = 0;          ///< of the segment
-    const char* what = "";          ///< the right that lacks, or the kind of an object
-    std::uint64_t number = 0;       ///< what was counted
-    std::uint64_t limit = 0;        ///< what may be counted
-    std::uint64_t other_key = 0;    ///< of the nearest region, if other_length is not 0
+    const char* call = "";        ///< the program's call
+    int segment = 0;              ///< its index
+    std::uint64_t address = 0;    ///< of the segment
+    std::uint64_t length = 0;     ///< of the segment
+    std::uint64_t key = 0;        ///< of the segment
+    const char* what = "";        ///< the right that lacks, or the kind of an object
+    std::uint64_t number = 0;     ///< what was counted
+    std::uint64_t limit = 0;      ///< what may be counted
+    std::uint64_t other_key = 0;  ///< of the nearest region, if other_length is not 0
     std::uint64_t other_address = 0;
     std::uint64_t other_length = 0;
-    const char* other_call = "";    ///< the call that posted the other transfer
-    Origin made;                    ///< the region, object or transfer
-    Origin ended;                   ///< likewise
-    Origin other;                   ///< the nearest region, or the other object
+    const char* other_call = "";  ///< the call that posted the other transfer
+    Origin made;                  ///< the region, object or transfer
+    Origin ended;                 ///< likewise
+    Origin other;                 ///< the nearest region, or the other object
 };
 
 /// The findings of one call, at most one of each check. Not initialised beyond `count`.

@@ -33,8 +33,7 @@ std::string line_of(const LoggedFinding& finding) {
 void tell_unusable(const std::string& path) {
     static std::atomic<bool> told{false};
     const std::string reason = strerror(errno);
-    support::report_once(told,
-                         [&] { support::report<support::kCheckLogUnusable>(path, reason); });
+    support::report_once(told, [&] { support::report<support::kCheckLogUnusable>(path, reason); });
 }
 
 }  // namespace
@@ -47,7 +46,8 @@ void log_finding(const LoggedFinding& finding) {
         open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kOnlyForUser));
     const std::string line = line_of(finding);
     // One write, so that lines of several processes do not mix.
-    if (file.get() < 0 || write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    if (file.get() < 0 ||
+        write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
         tell_unusable(path);
 }
 

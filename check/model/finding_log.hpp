@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The log of findings (OPENDAT_CHECK_LOG): a JSON object in each line, as doc/schema/opendat_check.json
-/// says.
+/// The log of findings (OPENDAT_CHECK_LOG): a JSON object in each line, as
+/// doc/schema/opendat_check.json says.
 #pragma once
 
 #include <string>

@@ -115,8 +115,12 @@ void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, T
         }
         if (transfer.pieces_count == kMostPieces || !policy.checks_for(kBuffers)) continue;
         Piece& piece = transfer.pieces[transfer.pieces_count++];
-        piece = {region->memory + (segment.address - region->first), segment.length, segment.key,
-                 0, false, post.is_target};
+        piece = {region->memory + (segment.address - region->first),
+                 segment.length,
+                 segment.key,
+                 0,
+                 false,
+                 post.is_target};
         if (!post.is_target && !(region->rights & kRemoteWrite) &&
             !targets.overlaps(piece.memory, piece.length))
             piece.is_summed = sum_of(piece.memory, piece.length, piece.sum);
@@ -234,11 +238,12 @@ bool Model::find_use(Domain owner, std::uint64_t key, Found& found) {
             for (int i = 0; i < transfer.pieces_count && !user; ++i)
                 if (transfer.pieces[i].key == key && !transfer.is_suppressed) user = &transfer;
     };
-    objects.for_each(owner, [&](const void* handle, const Object& object) NO_THREAD_SAFETY_ANALYSIS {
-        if (user || !object.endpoint || is_over(handle, object)) return;
-        look(object.endpoint->receives);
-        look(object.endpoint->requests);
-    });
+    objects.for_each(owner,
+                     [&](const void* handle, const Object& object) NO_THREAD_SAFETY_ANALYSIS {
+                         if (user || !object.endpoint || is_over(handle, object)) return;
+                         look(object.endpoint->receives);
+                         look(object.endpoint->requests);
+                     });
     if (!user) return false;
     Finding& finding = found.add(Kind::kFreedInFlight);
     finding.other_call = user->call;

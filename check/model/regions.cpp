@@ -83,8 +83,7 @@ const Region* Regions::name_problem(const Name& name, const Segment& segment, Fo
     const auto known = regions_.find(name);
     const Region* region = known == regions_.end() ? nullptr : &known->second;
     if (region && region->is_live) return region;
-    Finding& finding =
-        about(found, region ? Kind::kEnded : Kind::kNotRegistered, segment, region);
+    Finding& finding = about(found, region ? Kind::kEnded : Kind::kNotRegistered, segment, region);
     name_nearest(name.domain, segment, finding);
     return nullptr;
 }

@@ -16,11 +16,11 @@ enum Right : unsigned { kLocalWrite = 1, kRemoteRead = 2, kRemoteWrite = 4 };
 
 struct Region {
     const void* handle = nullptr;  ///< tells it from a later region with its key
-    std::uint64_t first = 0;   ///< address of its first byte as segments give it
-    std::uint64_t memory = 0;  ///< address of its first byte in this process
+    std::uint64_t first = 0;       ///< address of its first byte as segments give it
+    std::uint64_t memory = 0;      ///< address of its first byte in this process
     std::uint64_t length = 0;
-    unsigned rights = 0;          ///< Right
-    const void* zone = nullptr;   ///< its protection zone
+    unsigned rights = 0;         ///< Right
+    const void* zone = nullptr;  ///< its protection zone
     Origin made;
     Origin ended;
     bool is_live = true;

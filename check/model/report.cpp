@@ -15,7 +15,8 @@
 namespace check {
 namespace {
 
-constexpr const char* kCheckNames[] = {"memory", "buffers", "queues", "order", "life", "portability"};
+constexpr const char* kCheckNames[] = {"memory", "buffers", "queues",
+                                       "order",  "life",    "portability"};
 
 const char* word_of(Check check) {
     int bit = 0;

@@ -19,14 +19,9 @@ struct Word {
     std::string_view text;
     Value value;
 };
-constexpr Word<unsigned> kChecks[] = {{"off", 0},
-                                      {"on", kAllChecks},
-                                      {"memory", kMemory},
-                                      {"buffers", kBuffers},
-                                      {"queues", kQueues},
-                                      {"order", kOrder},
-                                      {"life", kLife},
-                                      {"portability", kPortability}};
+constexpr Word<unsigned> kChecks[] = {
+    {"off", 0},          {"on", kAllChecks}, {"memory", kMemory}, {"buffers", kBuffers},
+    {"queues", kQueues}, {"order", kOrder},  {"life", kLife},     {"portability", kPortability}};
 constexpr Word<Action> kActions[] = {
     {"report", Action::kReport}, {"fail", Action::kFail}, {"abort", Action::kAbort}};
 

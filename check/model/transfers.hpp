@@ -78,13 +78,14 @@ struct Endpoint {
     const void* zone = nullptr;
     const void* receive_queue = nullptr;  ///< where completions of receives go
     const void* request_queue = nullptr;  ///< nullptr for a shared receive queue
-    const void* shared = nullptr;  ///< its shared receive queue
+    const void* shared = nullptr;         ///< its shared receive queue
     std::uint64_t request_slots = 0;
     int most_receive_segments = 0;
     int most_request_segments = 0;
-    std::uint64_t suppressed = 0;  ///< requests in flight since the last one that makes a completion
-    bool is_over = false;          ///< its connection has ended: its transfers are flushed
-    TransferList receives;         ///< in the order of posting
+    std::uint64_t suppressed =
+        0;                  ///< requests in flight since the last one that makes a completion
+    bool is_over = false;   ///< its connection has ended: its transfers are flushed
+    TransferList receives;  ///< in the order of posting
     TransferList requests;
 };
 

@@ -153,9 +153,8 @@ void never_signalled(int wrong) {
         DAT_LMR_TRIPLET segment = segment_of(&from, 0, 8);
         DAT_RMR_TRIPLET target = target_of(&to, 0, 0);
         segment.segment_length = 0;
-        dat_ep_post_rdma_write(
-            here, 1, &segment, numbered(1), &target,
-            silent ? DAT_COMPLETION_SUPPRESS_FLAG : DAT_COMPLETION_DEFAULT_FLAG);
+        dat_ep_post_rdma_write(here, 1, &segment, numbered(1), &target,
+                               silent ? DAT_COMPLETION_SUPPRESS_FLAG : DAT_COMPLETION_DEFAULT_FLAG);
         if (!silent) next(sends);
     }
     disconnect_both();

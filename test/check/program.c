@@ -38,8 +38,8 @@ DAT_RETURN register_in(DAT_PZ_HANDLE zone, struct region* region, char* bytes, i
 
 struct region make_region(void) {
     struct region region;
-    const int privileges =
-        DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG;
+    const int privileges = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
+                           DAT_MEM_PRIV_REMOTE_READ_FLAG;
     must(register_in(pz, &region, calloc(1, LENGTH), privileges), "dat_lmr_create");
     return region;
 }
