@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <dat2/dat_opendat.h>
+
+#include <cstdarg>
+
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
 
@@ -30,6 +34,15 @@ void learn_region(const Checked& checked, DAT_LMR_HANDLE lmr) {
     });
 }
 
+DAT_RETURN extended(const DAT_PROVIDER& inner, DAT_HANDLE handle, unsigned operation, ...) {
+    va_list arguments;
+    va_start(arguments, operation);
+    const DAT_RETURN code =
+        inner.handle_extendedop_func(handle, static_cast<DAT_EXTENDED_OP>(operation), arguments);
+    va_end(arguments);
+    return code;
+}
+
 DAT_RETURN check_use(const Checked& checked, DAT_LMR_HANDLE lmr, const char* call) {
     if (!checked.policy.checks_for(kBuffers)) return kSuccess;
     Found found;
@@ -44,6 +57,23 @@ DAT_RETURN check_use(const Checked& checked, DAT_LMR_HANDLE lmr, const char* cal
 }
 
 }  // namespace
+
+bool find_region(const Checked& checked, Domain ia, DAT_LMR_CONTEXT context) {
+    DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+    if (extended(checked.inner, const_cast<void*>(ia), DAT_OPENDAT_LMR_FIND_OP, context, &lmr) !=
+        kSuccess)
+        return false;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        if (state.objects.find_live(lmr)) return;  // its context has changed
+        Object object;
+        object.kind = kRegion;
+        object.owner = ia;
+        object.goes_with_owner = true;
+        state.objects.add(lmr, object);
+    });
+    learn_region(checked, lmr);
+    return true;
+}
 
 namespace entry {
 

@@ -21,6 +21,21 @@ void set_feeds(Model& state, Object& object, std::initializer_list<const void*> 
     }
 }
 
+/// @return an endpoint that a service point has made; nullptr if it is of no known IA.
+Object* add_unseen(Model& state, DAT_EP_HANDLE ep, const DAT_EP_PARAM& param)
+    REQUIRES(state.mutex) {
+    for (const void* part : {param.pz_handle, param.recv_evd_handle, param.connect_evd_handle}) {
+        const Object* known = part ? state.objects.find_live(part) : nullptr;
+        if (!known) continue;
+        Object object;
+        object.kind = kEndpoint;
+        object.owner = known->owner;
+        object.goes_with_owner = true;
+        return &state.objects.add(ep, object);
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 void made(const char* kind, const void* handle, std::initializer_list<const void*> arguments) {
@@ -58,14 +73,8 @@ void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep) {
     if (checked.inner.ep_query_func(ep, DAT_EP_FIELD_ALL, &param) != kSuccess) return;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         Object* object = state.objects.find_live(ep);
-        if (!object) {  // a service point has made it
-            const Object* zone = state.objects.find_live(param.pz_handle);
-            Object made;
-            made.kind = kEndpoint;
-            made.owner = zone ? zone->owner : nullptr;
-            made.goes_with_owner = true;
-            object = &state.objects.add(ep, made);
-        }
+        if (!object) object = add_unseen(state, ep, param);
+        if (!object) return;
         Endpoint& endpoint =
             object->endpoint ? *object->endpoint : state.objects.add_endpoint(*object);
         endpoint.zone = param.pz_handle;

@@ -12,6 +12,7 @@ namespace check::dat {
 inline constexpr const char* kAdapter = "the IA";
 inline constexpr const char* kEndpoint = "the EP";
 inline constexpr const char* kQueue = "the EVD";
+inline constexpr const char* kRegion = "the LMR";
 inline constexpr const char* kRequest = "the connection request";
 
 /// Remembers an object that a call has made. @param arguments the handles of the call; the first
@@ -26,6 +27,10 @@ void keep_table(const Checked& checked, DAT_HANDLE handle);
 void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep);
 /// Does so if it is not yet known. @param poster an EP, an SRQ, or a freed one.
 void ensure_known(const Checked& checked, DAT_HANDLE poster);
+
+/// Asks the provider for a region that the checks have not seen being registered: extensions
+/// register memory too. @return whether there is one with this context, which is known from now on.
+bool find_region(const Checked& checked, Domain ia, DAT_LMR_CONTEXT context);
 
 /// A function that makes an object, and one that frees it.
 template <auto slot, Text name, Text kind, class Type = decltype(slot)>

@@ -38,11 +38,12 @@ Post post_of(const Posting& posting, std::span<const Segment> segments) {
 
 }  // namespace
 
-DAT_RETURN begin_post(const Checked& checked, const Posting& posting, const Transfer*& transfer) {
-    ensure_known(checked, posting.poster);
-    const DAT_RETURN refused = check_handles(checked, posting.call, {posting.poster});
-    if (refused != kSuccess) return refused;
-    Found found;
+namespace {
+
+/// @param transfer out: unchanged if the transfer is not followed.
+/// @return the IA; nullptr if the poster is not known.
+Domain begin(const Checked& checked, const Posting& posting, const Transfer*& transfer,
+             Found& found) {
     Domain domain = nullptr;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         Object* poster = state.objects.find_live(posting.poster);
@@ -52,13 +53,39 @@ DAT_RETURN begin_post(const Checked& checked, const Posting& posting, const Tran
         const Segments segments(posting, posting.is_receive ? endpoint.most_receive_segments
                                                             : endpoint.most_request_segments);
         const Post post = post_of(posting, segments.all());
-        transfer = state.begin(*poster, post, checked.policy, found);
+        const Transfer* begun = state.begin(*poster, post, checked.policy, found);
         const bool fails = !found.empty() && checked.policy.action == Action::kFail;
-        if (posting.is_followed && !fails) return;
-        state.take_back(*poster, post, transfer);
-        transfer = nullptr;
+        if (posting.is_followed && !fails)
+            transfer = begun;
+        else
+            state.take_back(*poster, post, begun);
     });
-    return found.empty() ? kSuccess : refuse(checked, domain, found, posting.call);
+    return domain;
+}
+
+/// @return whether the finding is about a region that has been learned now.
+bool was_unseen(const Checked& checked, Domain domain, const Finding& finding) {
+    return (finding.kind == Kind::kNotRegistered || finding.kind == Kind::kEnded) &&
+           find_region(checked, domain, static_cast<DAT_LMR_CONTEXT>(finding.key));
+}
+
+}  // namespace
+
+DAT_RETURN begin_post(const Checked& checked, const Posting& posting, const Transfer*& transfer) {
+    ensure_known(checked, posting.poster);
+    const DAT_RETURN refused = check_handles(checked, posting.call, {posting.poster});
+    if (refused != kSuccess) return refused;
+    Found found;
+    Domain domain = begin(checked, posting, transfer, found);
+    if (found.empty()) [[likely]]
+        return kSuccess;
+    if (!was_unseen(checked, domain, *found.begin()))
+        return refuse(checked, domain, found, posting.call);
+    if (transfer) take_back(posting, transfer);
+    transfer = nullptr;
+    Found second;
+    domain = begin(checked, posting, transfer, second);
+    return refuse(checked, domain, second, posting.call);
 }
 
 void take_back(const Posting& posting, const Transfer* transfer) {
