@@ -75,17 +75,16 @@ DAT_RETURN begin_post(const Checked& checked, const Posting& posting, const Tran
     ensure_known(checked, posting.poster);
     const DAT_RETURN refused = check_handles(checked, posting.call, {posting.poster});
     if (refused != kSuccess) return refused;
-    Found found;
-    Domain domain = begin(checked, posting, transfer, found);
-    if (found.empty()) [[likely]]
-        return kSuccess;
-    if (!was_unseen(checked, domain, *found.begin()))
-        return refuse(checked, domain, found, posting.call);
-    if (transfer) take_back(posting, transfer);
-    transfer = nullptr;
-    Found second;
-    domain = begin(checked, posting, transfer, second);
-    return refuse(checked, domain, second, posting.call);
+    for (int unseen = 0;; ++unseen) {
+        Found found;
+        const Domain domain = begin(checked, posting, transfer, found);
+        if (found.empty()) [[likely]]
+            return kSuccess;
+        if (unseen == kMostSegments || !was_unseen(checked, domain, *found.begin()))
+            return refuse(checked, domain, found, posting.call);
+        if (transfer) take_back(posting, transfer);
+        transfer = nullptr;
+    }
 }
 
 void take_back(const Posting& posting, const Transfer* transfer) {
