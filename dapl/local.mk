@@ -112,3 +112,4 @@ libdaplcore_la_SOURCES = \
 include device/local.mk
 include dapl/cm/local.mk
 include broker/local.mk
+include check/local.mk

@@ -73,6 +73,7 @@ include test/registry/local.mk
 include test/device/local.mk
 include test/dapl/local.mk
 include test/broker/local.mk
+include test/check/local.mk
 include test/cma/local.mk
 include test/scm/local.mk
 include test/sockets/local.mk

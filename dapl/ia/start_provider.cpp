@@ -10,6 +10,8 @@
 #include <span>
 
 #include "broker/entry.hpp"
+#include "check/dat/table.hpp"
+#include "check/model/settings.hpp"
 #include "dapl/base/pool.hpp"
 #include "dapl/base/process_state.hpp"
 #include "dapl/provider/aix_profile.hpp"
@@ -59,10 +61,13 @@ Entry* free_entry() {
 using Decorator = void (*)(DAT_PROVIDER& table);
 
 /// Builds the table from the inside out: the core's functions with their trace points, the
-/// functions of decorators around them, and finally the restrictions of the profile.
-void decorate(Provider& provider, std::initializer_list<Decorator> decorators) {
+/// functions of decorators around them, the checks of the program's calls, if the user wants any,
+/// and finally the restrictions of the profile.
+void decorate(Provider& provider, const check::Policy& checks,
+              std::initializer_list<Decorator> decorators) {
     provider.table = kProviderTable;
     for (const Decorator decorator : decorators) decorator(provider.table);
+    check::dat::decorate(provider.table, checks);
     if (provider.profile == support::ApiProfile::kAix) limit_to_aix(provider.table);
     provider.table.device_name = provider.info.ia_name;
 }
@@ -71,6 +76,7 @@ void decorate(Provider& provider, std::initializer_list<Decorator> decorators) {
 const Provider* enter(const Library& library, const DAT_PROVIDER_INFO& info,
                       const char* parameters) {
     const support::ApiProfile profile = support::api_profile();
+    const check::Policy checks = check::policy_of(info.ia_name);
     const support::SpinLockGuard guard(process_state().providers_lock);
     Entry* entry = registered_as(info);
     if (!entry) entry = free_entry();
@@ -84,8 +90,8 @@ const Provider* enter(const Library& library, const DAT_PROVIDER_INFO& info,
     provider.profile = profile;
     provider.sharing = nullptr;
     entry->sharing = provider;
-    decorate(provider, {});
-    decorate(entry->sharing, {memory::decorate});
+    decorate(provider, checks, {});
+    decorate(entry->sharing, checks, {memory::decorate});
     provider.sharing = &entry->sharing;
     entry->registered = true;
     return &provider;

@@ -17,6 +17,7 @@ manual_pages = \
     %reldir%/dtest.1 \
     %reldir%/dtest_ext.1 \
     %reldir%/opendat.7 \
+    %reldir%/opendat_check.7 \
     %reldir%/opendat_extensions.7 \
     %reldir%/opendat_security.7 \
     %reldir%/opendat.yaml.5 \

@@ -11,5 +11,6 @@ dist_schema_DATA = \
     %reldir%/dat_stat.json \
     %reldir%/dat_strerror.json \
     %reldir%/dat_trace.json \
+    %reldir%/opendat_check.json \
     %reldir%/softverbs_explore.json \
     %reldir%/softverbs_faults.json

@@ -16,7 +16,7 @@ places() {
     local address
     for address in $1; do
         addr2line -iCe "${address%+*}" "${address##*+}"
-    done | sed -nE 's#^.*/((broker|dapl|dat|providers)/[^ ]*:[0-9]+).*#\1#p' | grep -v 'support/mutex.hpp' | tr '\n' ' '
+    done | sed -nE 's#^.*/((broker|check|dapl|dat|providers)/[^ ]*:[0-9]+).*#\1#p' | grep -v 'support/mutex.hpp' | tr '\n' ' '
 }
 
 # usage: watches PROGRAM... - none of them allocates or frees under such a mutex.
@@ -47,4 +47,10 @@ watches() {
     export OPENDAT_REGISTRATIONS=on OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/tables
     watches memory_test registration_cache_test rmr_test transfer_test
     [ -d "$OPENDAT_REGISTRATION_DIRECTORY" ]
+}
+
+@test "nor does one with the checks of programs" {
+    export OPENDAT_CHECK=on
+    watches memory_test registration_cache_test rmr_test transfer_test
+    grep -q 'DAT4' "$BATS_TEST_TMPDIR"/*.log # the checks were on
 }

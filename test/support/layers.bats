@@ -6,7 +6,7 @@ layers=$TOP_SRCDIR/test/support/layers
 setup() {
     cd "$TOP_SRCDIR"
     # A line for each #include of another room: ROOM INCLUDED_ROOM FILE.
-    grep -rE '^#include "[^"]+/[^"/]+"' broker dapl dat device providers support tools test/dtest test/dtest_ext --include='*.[ch]pp' --include='*.[ch]' |
+    grep -rE '^#include "[^"]+/[^"/]+"' broker check dapl dat device providers support tools test/dtest test/dtest_ext --include='*.[ch]pp' --include='*.[ch]' |
         awk '{
             file = $1; sub(/:#include$/, "", file); room = file; sub(/\/[^\/]*$/, "", room)
             other = $2; gsub(/"/, "", other); sub(/\/[^\/]*$/, "", other)
@@ -37,7 +37,7 @@ same() { diff "$1" "$2" || { echo "< is missing in the code, > in $layers"; retu
 
 @test "no more than five headers of a room include each other" {
     command -v python3 >/dev/null || skip "not installed: python3"
-    python3 "$TOP_SRCDIR/test/support/cycles" 5 broker dapl dat device providers support tools
+    python3 "$TOP_SRCDIR/test/support/cycles" 5 broker check dapl dat device providers support tools
 }
 
 @test "the header of the adapter instance includes no object" {
@@ -53,7 +53,7 @@ same() { diff "$1" "$2" || { echo "< is missing in the code, > in $layers"; retu
     while read -r page; do
         awk -v page="$page" 'length > 110 || NR > 40 { print page ":" NR; bad = 1 } END { exit bad }' "$page"
         count=$((count + 1))
-    done < <(find broker dapl dat device providers support tools -name README.md)
+    done < <(find broker check dapl dat device providers support tools -name README.md)
     [ "$count" -ge 15 ]
 }
 

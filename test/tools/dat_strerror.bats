@@ -47,8 +47,8 @@ dat_strerror=$TOP_BUILDDIR/dat_strerror
     # A source that may print has a line that says so: the log, and the two calls whose purpose it
     # is to print.
     cd "$TOP_SRCDIR"
-    [ "$(grep -rlF '/// Prints directly.' broker dapl dat device providers support | wc -l)" -eq 2 ]
-    found=$(grep -rLF '/// Prints directly.' --include='*.cpp' --include='*.hpp' broker dapl dat/api dat/registry device providers support |
+    [ "$(grep -rlF '/// Prints directly.' broker check dapl dat device providers support | wc -l)" -eq 2 ]
+    found=$(grep -rLF '/// Prints directly.' --include='*.cpp' --include='*.hpp' broker check dapl dat/api dat/registry device providers support |
         xargs grep -n . | sed -E 's|[[:space:]]*//.*||' |
         grep -E '(^|[^"_])\bstderr\b|std::cerr|std::cout|\bstdout\b|perror\(|STDERR_FILENO|v?printf\(' | grep -v snprintf || true)
     [ -z "$found" ] || { echo "$found"; false; }

@@ -138,6 +138,6 @@ is_introduced() {
     while read -r folder; do
         is_introduced "$folder"
         count=$((count + 1))
-    done < <(cd "$TOP_SRCDIR" && find broker dapl dat device providers support tools -name '*.[ch]*' -printf '%h\n' | sort -u)
+    done < <(cd "$TOP_SRCDIR" && find broker check dapl dat device providers support tools -name '*.[ch]*' -printf '%h\n' | sort -u)
     [ "$count" -ge 20 ]
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Events that the program takes: they end transfers, and bring connection requests.
+#include <dat2/dat_extensions.h>
+#include <dat2/dat_ib_extensions.h>
+
+#include "check/dat/entry.hpp"
+#include "check/dat/objects.hpp"
+
+namespace check::dat {
+namespace {
+
+bool is_receive(unsigned operation) {
+    switch (operation) {
+        case DAT_DTO_RECEIVE:
+        case DAT_DTO_RECEIVE_WITH_INVALIDATE:
+        case DAT_IB_DTO_RECV_IMMED:
+        case DAT_IB_DTO_RECV_MSG_IMMED:
+        case DAT_IB_DTO_RECV_UD:
+        case DAT_IB_DTO_RECV_UD_IMMED:
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// @return how many bytes the transfer has brought into its segments, as far as is known.
+std::uint64_t data_of(const DAT_DTO_COMPLETION_EVENT_DATA& data) {
+    const bool is_number = static_cast<unsigned>(data.operation) == DAT_IB_DTO_RECV_IMMED;
+    return data.status != DAT_DTO_SUCCESS || is_number ? 0 : data.transfered_length;
+}
+
+void end_transfer(const Checked& checked, const char* call,
+                  const DAT_DTO_COMPLETION_EVENT_DATA& data) {
+    Found found;
+    Domain domain = nullptr;
+    if (data.ep_handle) ensure_known(checked, data.ep_handle);
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        Object* poster = state.objects.find_live(data.ep_handle);
+        if (!poster || !poster->endpoint) return;
+        domain = poster->owner;
+        const bool receives = is_receive(static_cast<unsigned>(data.operation));
+        const void* shared = receives ? poster->endpoint->shared : nullptr;
+        Object* queue = shared ? state.objects.find_live(shared) : poster;
+        if (queue && queue->endpoint)
+            state.complete(*queue, {data.user_cookie.as_64, receives, data_of(data)},
+                           checked.policy, found);
+    });
+    if (!found.empty()) refuse(checked, domain, found, call);
+}
+
+void set_over(DAT_EP_HANDLE ep, bool is_over) {
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        Object* object = state.objects.find_live(ep);
+        if (object && object->endpoint) object->endpoint->is_over = is_over;
+    });
+}
+
+void take_event(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
+                const DAT_EVENT& event) {
+    switch (static_cast<unsigned>(event.event_number)) {
+        case DAT_DTO_COMPLETION_EVENT:
+        case DAT_IB_DTO_EVENT:
+            return end_transfer(checked, call, event.event_data.dto_completion_event_data);
+        case DAT_CONNECTION_REQUEST_EVENT:
+            return made(kRequest, event.event_data.cr_arrival_event_data.cr_handle, {evd});
+        case DAT_CONNECTION_EVENT_ESTABLISHED:
+            return set_over(event.event_data.connect_event_data.ep_handle, false);
+        case DAT_CONNECTION_EVENT_DISCONNECTED:
+        case DAT_CONNECTION_EVENT_BROKEN:
+            return set_over(event.event_data.connect_event_data.ep_handle, true);
+        default:
+            return;
+    }
+}
+
+bool find_endless(DAT_EVD_HANDLE evd, Found& found, Domain& domain) {
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        const Object* queue = state.objects.find_live(evd);
+        if (!queue || state.objects.is_fed(evd)) return;
+        domain = queue->owner;
+        found.add(Kind::kEndlessWait).made = queue->made;
+    });
+    return !found.empty();
+}
+
+/// Checks a wait without end at an EVD to which nothing is attached. It may have events all the
+/// same, so the finding is told only after a wait that does not block.
+/// @return whether `code` is the wait's answer.
+bool check_endless(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
+                   DAT_COUNT threshold, DAT_EVENT* event, DAT_COUNT* more, DAT_RETURN& code) {
+    Found found;
+    Domain domain = nullptr;
+    if (!find_endless(evd, found, domain)) return false;
+    code = checked.inner.evd_wait_func(evd, 0, threshold, event, more);
+    if (DAT_GET_TYPE(code) != DAT_TIMEOUT_EXPIRED) return true;
+    code = refuse(checked, domain, found, call);
+    return code != kSuccess;
+}
+
+}  // namespace
+
+namespace entry {
+
+DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT* event,
+                    DAT_COUNT* more) {
+    constexpr Text kName("dat_evd_wait");
+    const Checked& checked = checked_of(evd);
+    DAT_RETURN code = kSuccess;
+    const bool is_endless = timeout == DAT_TIMEOUT_INFINITE && checked.policy.checks_for(kQueues);
+    if (!is_endless || !check_endless(checked, kName.text, evd, threshold, event, more, code))
+        code =
+            Call<&DAT_PROVIDER::evd_wait_func, kName>::call(evd, timeout, threshold, event, more);
+    if (code == kSuccess) take_event(checked, kName.text, evd, *event);
+    return code;
+}
+
+DAT_RETURN evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT* event) {
+    constexpr Text kName("dat_evd_dequeue");
+    const DAT_RETURN code = Call<&DAT_PROVIDER::evd_dequeue_func, kName>::call(evd, event);
+    if (code == kSuccess) take_event(checked_of(evd), kName.text, evd, *event);
+    return code;
+}
+
+}  // namespace entry
+}  // namespace check::dat

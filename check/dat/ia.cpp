@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "check/dat/entry.hpp"
+#include "check/dat/objects.hpp"
+
+namespace check::dat {
+namespace {
+
+void add_adapter(DAT_IA_HANDLE ia, DAT_EVD_HANDLE async, DAT_COUNT length, bool made_async) {
+    Object object;
+    object.kind = kAdapter;
+    object.owner = ia;
+    object.made = here();
+    object.goes_with_owner = true;
+    object.feeds[0] = async;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        state.objects.add(ia, object);
+        if (!made_async) return;
+        Object queue = object;
+        queue.kind = kQueue;
+        queue.feeds[0] = nullptr;
+        queue.length = static_cast<std::uint64_t>(length);
+        state.objects.add(async, queue);
+    });
+}
+
+/// Objects of one kind that were made at one place and are still there.
+struct Left {
+    const char* kind;
+    Origin made;
+    std::uint64_t count;
+};
+
+class LeftObjects {
+  public:
+    void add(const Object& object) {
+        for (int i = 0; i < count_; ++i)
+            if (groups_[i].kind == object.kind && groups_[i].made.place == object.made.place) {
+                ++groups_[i].count;
+                return;
+            }
+        if (count_ < kMost) groups_[count_++] = {object.kind, object.made, 1};
+    }
+    void tell_each(const Checked& checked, Domain domain) const {
+        for (int i = 0; i < count_; ++i) {
+            Found found;
+            Finding& finding = found.add(Kind::kLeft);
+            finding.what = groups_[i].kind;
+            finding.made = groups_[i].made;
+            finding.number = groups_[i].count;
+            refuse(checked, domain, found, "dat_ia_close");
+        }
+    }
+
+  private:
+    static constexpr int kMost = 64;
+    Left groups_[kMost];
+    int count_ = 0;
+};
+
+void check_left(const Checked& checked, DAT_IA_HANDLE ia) {
+    LeftObjects left;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        state.objects.for_each(ia, [&](const void*, const Object& object) {
+            if (object.is_live && !object.goes_with_owner) left.add(object);
+        });
+    });
+    left.tell_each(checked, ia);
+}
+
+void forget(const Checked& checked, DAT_IA_HANDLE ia) {
+    tell_counts(ia, checked.outer->device_name);
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        state.objects.for_each(ia, [&](const void*, Object& object) NO_THREAD_SAFETY_ANALYSIS {
+            if (object.endpoint) state.end_transfers(object);
+        });
+        state.objects.forget(ia);
+        state.regions.forget(ia);
+    });
+}
+
+}  // namespace
+
+namespace entry {
+
+DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT length, DAT_EVD_HANDLE* async,
+                   DAT_IA_HANDLE* ia) {
+    const bool makes_async = async && *async == DAT_HANDLE_NULL;
+    const DAT_RETURN code = any_checked().inner.ia_open_func(name, length, async, ia);
+    if (code == kSuccess) add_adapter(*ia, *async, length, makes_async);
+    return code;
+}
+
+/// An abrupt close frees what is left, so nothing is wrong with that.
+DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
+    const Checked& checked = checked_of(ia);
+    if (flags == DAT_CLOSE_GRACEFUL_FLAG && checked.policy.checks_for(kLife))
+        check_left(checked, ia);
+    const DAT_RETURN code = checked.inner.ia_close_func(ia, flags);
+    if (code == kSuccess) forget(checked, ia);
+    return code;
+}
+
+}  // namespace entry
+}  // namespace check::dat

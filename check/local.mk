@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The checks of programs, which are part of each provider library.
+libdaplcore_la_SOURCES += \
+    %reldir%/model/arena.cpp %reldir%/model/arena.hpp \
+    %reldir%/model/finding.hpp \
+    %reldir%/model/finding_log.cpp %reldir%/model/finding_log.hpp \
+    %reldir%/model/model.cpp %reldir%/model/model.hpp \
+    %reldir%/model/objects.cpp %reldir%/model/objects.hpp \
+    %reldir%/model/place.cpp %reldir%/model/place.hpp \
+    %reldir%/model/regions.cpp %reldir%/model/regions.hpp \
+    %reldir%/model/report.cpp %reldir%/model/report.hpp \
+    %reldir%/model/settings.cpp %reldir%/model/settings.hpp \
+    %reldir%/model/transfers.cpp %reldir%/model/transfers.hpp \
+    %reldir%/dat/checked.cpp %reldir%/dat/checked.hpp \
+    %reldir%/dat/connections.cpp \
+    %reldir%/dat/entry.hpp \
+    %reldir%/dat/events.cpp \
+    %reldir%/dat/extension.cpp \
+    %reldir%/dat/ia.cpp \
+    %reldir%/dat/memory.cpp \
+    %reldir%/dat/objects.cpp %reldir%/dat/objects.hpp \
+    %reldir%/dat/post.cpp %reldir%/dat/post.hpp \
+    %reldir%/dat/table.cpp %reldir%/dat/table.hpp

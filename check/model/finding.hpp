@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What the checks find, as values without text: they are made under the model's lock, where
+/// nothing may be allocated, and told after it.
+#pragma once
+
+#include <cstdint>
+
+#include "check/model/place.hpp"
+
+namespace check {
+
+/// The checks that a user can choose; bits of Policy::checks.
+enum Check : unsigned {
+    kMemory = 1,
+    kBuffers = 2,
+    kQueues = 4,
+    kOrder = 8,
+    kLife = 16,
+    kPortability = 32,
+    kAllChecks = 63
+};
+
+enum class Action { kReport, kFail, kAbort };
+
+/// Of one adapter instance.
+struct Policy {
+    unsigned checks = 0;
+    Action action = Action::kReport;
+    bool checks_for(Check check) const { return (checks & check) != 0; }
+};
+
+enum class Kind : unsigned {
+    kNotRegistered,
+    kRange,
+    kRight,
+    kZone,
+    kEnded,
+    kChanged,
+    kOverlap,
+    kFreedInFlight,
+    kQueueTooSmall,
+    kNeverSignalled,
+    kEndlessWait,
+    kLeft,
+    kUsedAfterFree,
+    kOtherOwner,
+    kPrivateData
+};
+inline constexpr unsigned kKinds = 15;
+
+/// @return the check to which a kind belongs.
+constexpr Check check_of(Kind kind) {
+    return kind <= Kind::kEnded           ? kMemory
+           : kind <= Kind::kFreedInFlight ? kBuffers
+           : kind <= Kind::kEndlessWait   ? kQueues
+                                          : kLife;
+}
+
+/// Identifies an adapter instance or device: keys and findings are counted for each.
+using Domain = const void*;
+
+/// What one finding says; which members are set depends on the kind. Text is constant.
+struct Finding {
+    Kind kind{};
+    const char* call = "";        ///< the program's call
+    int segment = 0;              ///< its index
+    std::uint64_t address = 0;    ///< of the segment
+    std::uint64_t length = 0;     ///< of the segment
+    std::uint64_t key = 0;        ///< of the segment
+    const char* what = "";        ///< the right that lacks, or the kind of an object
+    std::uint64_t number = 0;     ///< what was counted
+    std::uint64_t limit = 0;      ///< what may be counted
+    std::uint64_t other_key = 0;  ///< of the nearest region, if other_length is not 0
+    std::uint64_t other_address = 0;
+    std::uint64_t other_length = 0;
+    const char* other_call = "";  ///< the call that posted the other transfer
+    Origin made;                  ///< the region, object or transfer
+    Origin ended;                 ///< likewise
+    Origin other;                 ///< the nearest region, or the other object
+};
+
+/// The findings of one call, at most one of each check. Not initialised beyond `count`.
+class Found {
+  public:
+    Finding& add(Kind kind) {
+        Finding& added = items_[count_ < kMost ? count_++ : kMost - 1];
+        added = Finding{};
+        added.kind = kind;
+        return added;
+    }
+    bool empty() const { return count_ == 0; }
+    const Finding* begin() const { return items_; }
+    const Finding* end() const { return items_ + count_; }
+    Finding* begin() { return items_; }
+    Finding* end() { return items_ + count_; }
+    Found() {}  // NOLINT: the items are written when they are added
+
+  private:
+    static constexpr int kMost = 4;
+    union {
+        Finding items_[kMost];
+    };
+    int count_ = 0;
+};
+
+}  // namespace check

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "check/model/model.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+namespace check {
+namespace {
+
+/// In pages that the kernel clears in a forked child, which then has no model.
+struct Root {
+    std::atomic<Model*> model;
+};
+std::atomic<Root*> known_root{nullptr};
+
+Root& root() {
+    Root* known = known_root.load(std::memory_order_acquire);
+    if (known) return *known;
+    void* pages = map_pages(sizeof(Root));
+    if (madvise(pages, sizeof(Root), MADV_WIPEONFORK) != 0) {
+        munmap(pages, sizeof(Root));
+        throw std::bad_alloc();
+    }
+    if (known_root.compare_exchange_strong(known, static_cast<Root*>(pages)))
+        return *static_cast<Root*>(pages);
+    munmap(pages, sizeof(Root));
+    return *known;
+}
+
+void set_suppressed(Endpoint& endpoint) {
+    endpoint.suppressed = 0;
+    for (auto last = endpoint.requests.rbegin();
+         last != endpoint.requests.rend() && last->is_suppressed; ++last)
+        ++endpoint.suppressed;
+}
+
+/// @return the oldest transfer with this cookie, rather one that makes completions.
+TransferList::iterator completed(TransferList& list, std::uint64_t cookie) {
+    const auto search = [&](bool is_suppressed) {
+        return std::find_if(list.begin(), list.end(), [=](const Transfer& transfer) {
+            return transfer.cookie == cookie && transfer.is_suppressed == is_suppressed;
+        });
+    };
+    const auto found = search(false);
+    return found == list.end() ? search(true) : found;
+}
+
+}  // namespace
+
+Model& model() {
+    Root& state = root();
+    Model* known = state.model.load(std::memory_order_acquire);
+    if (known) [[likely]]
+        return *known;
+    void* pages = map_pages(sizeof(Model));
+    auto* made = new (pages) Model;
+    if (state.model.compare_exchange_strong(known, made)) return *made;
+    made->~Model();
+    munmap(pages, sizeof(Model));
+    return *known;
+}
+
+std::size_t Model::Hash::operator()(const Name& name) const {
+    constexpr std::size_t kOdd = 0x9e3779b97f4a7c15;
+    const auto place = reinterpret_cast<std::uintptr_t>(name.place);
+    const auto domain = reinterpret_cast<std::uintptr_t>(name.domain);
+    return (place ^ (domain << 7) ^ static_cast<std::size_t>(name.kind)) * kOdd >> 16;
+}
+
+Object* Model::queue_of(const Object& poster, bool is_receive) {
+    const Endpoint& endpoint = *poster.endpoint;
+    return objects.find_live(is_receive ? endpoint.receive_queue : endpoint.request_queue);
+}
+
+/// Two targets may be one as long as only one of the transfers brings data: a receive for immediate
+/// data or for an empty message fills nothing.
+void Model::check_overlap(const TransferList& list, const Transfer& done, Found& found) {
+    if (done.overlapped_call) {
+        Finding& finding = found.add(Kind::kOverlap);
+        finding.address = done.pieces[0].memory;
+        finding.length = done.pieces[0].length;
+        finding.other_call = done.call;
+        finding.other.place = done.place;
+        finding.what = done.overlapped_call;
+        finding.made.place = done.overlapped_place;
+    }
+    for (int i = 0; i < done.pieces_count; ++i) {
+        if (!done.pieces[i].is_target) continue;
+        Transfer* next = targets.overlapping(done.pieces[i].memory, done.pieces[i].length, list);
+        if (!next) continue;
+        next->overlapped_call = done.call;
+        next->overlapped_place = done.place;
+    }
+}
+
+void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, Transfer& transfer,
+                       Found& found) {
+    const unsigned rights = post.is_target ? kLocalWrite : 0u;
+    bool is_clean = true;
+    int index = -1;
+    for (const Segment& segment : post.segments) {
+        ++index;
+        if (segment.length == 0) continue;
+        Found ignored;
+        Found& problems = is_clean && policy.checks_for(kMemory) ? found : ignored;
+        const Region* region =
+            regions.check(poster.owner, segment, rights, poster.endpoint->zone, problems);
+        if (!region) {
+            if (is_clean && policy.checks_for(kMemory)) (found.end() - 1)->segment = index;
+            is_clean = false;
+            continue;
+        }
+        if (transfer.pieces_count == kMostPieces || !policy.checks_for(kBuffers)) continue;
+        Piece& piece = transfer.pieces[transfer.pieces_count++];
+        piece = {region->memory + (segment.address - region->first),
+                 segment.length,
+                 segment.key,
+                 0,
+                 false,
+                 post.is_target};
+        if (!post.is_target && !(region->rights & kRemoteWrite) &&
+            !targets.overlaps(piece.memory, piece.length))
+            piece.is_summed = sum_of(piece.memory, piece.length, piece.sum);
+    }
+}
+
+void Model::check_queue(Object& poster, const Post& post, Found& found) {
+    const Object* queue = queue_of(poster, post.is_receive);
+    if (queue && !post.is_suppressed && queue->outstanding >= queue->length) {
+        Finding& finding = found.add(Kind::kQueueTooSmall);
+        finding.number = queue->outstanding + 1;
+        finding.limit = queue->length;
+        finding.made = queue->made;
+    }
+    const Endpoint& endpoint = *poster.endpoint;
+    if (post.is_receive || !post.is_suppressed || endpoint.request_slots == 0) return;
+    if (endpoint.suppressed + 1 < endpoint.request_slots) return;
+    Finding& finding = found.add(Kind::kNeverSignalled);
+    finding.number = endpoint.suppressed + 1;
+    finding.made = poster.made;
+}
+
+Transfer* Model::begin(Object& poster, const Post& post, const Policy& policy, Found& found) {
+    Endpoint& endpoint = *poster.endpoint;
+    TransferList& list = post.is_receive ? endpoint.receives : endpoint.requests;
+    Transfer& transfer = list.emplace_back();
+    transfer.call = post.call;
+    transfer.place = post.place;
+    transfer.cookie = post.cookie;
+    transfer.is_suppressed = post.is_suppressed;
+    add_pieces(poster, post, policy, transfer, found);
+    if (policy.checks_for(kQueues)) check_queue(poster, post, found);
+    targets.add(list, transfer);
+    if (!post.is_receive) endpoint.suppressed = post.is_suppressed ? endpoint.suppressed + 1 : 0;
+    Object* queue = queue_of(poster, post.is_receive);
+    if (queue && !post.is_suppressed) ++queue->outstanding;
+    return &transfer;
+}
+
+void Model::drop(Object& poster, bool is_receive, TransferList::iterator transfer) {
+    Object* queue = queue_of(poster, is_receive);
+    if (queue && !transfer->is_suppressed && queue->outstanding > 0) --queue->outstanding;
+    targets.remove(*transfer);
+    (is_receive ? poster.endpoint->receives : poster.endpoint->requests).erase(transfer);
+}
+
+void Model::take_back(Object& poster, const Post& post, const Transfer* transfer) {
+    Endpoint& endpoint = *poster.endpoint;
+    TransferList& list = post.is_receive ? endpoint.receives : endpoint.requests;
+    for (auto last = list.end(); last != list.begin();) {
+        if (&*--last != transfer) continue;
+        drop(poster, post.is_receive, last);
+        break;
+    }
+    if (!post.is_receive) set_suppressed(endpoint);
+}
+
+void Model::check_unchanged(const Transfer& transfer, Found& found) {
+    for (int i = 0; i < transfer.pieces_count; ++i) {
+        const Piece& piece = transfer.pieces[i];
+        std::uint64_t sum;
+        if (!piece.is_summed || !sum_of(piece.memory, piece.length, sum) || sum == piece.sum)
+            continue;
+        if (targets.overlaps(piece.memory, piece.length)) continue;
+        Finding& finding = found.add(Kind::kChanged);
+        finding.segment = i;
+        finding.address = piece.memory;
+        finding.length = piece.length;
+        finding.other_call = transfer.call;
+        finding.other.place = transfer.place;
+        return;
+    }
+}
+
+void Model::complete(Object& poster, const Completion& completion, const Policy& policy,
+                     Found& found) {
+    Endpoint& endpoint = *poster.endpoint;
+    const bool is_receive = completion.is_receive;
+    TransferList& list = is_receive ? endpoint.receives : endpoint.requests;
+    const auto done = completed(list, completion.cookie);
+    if (done == list.end()) return;
+    if (policy.checks_for(kBuffers)) check_unchanged(*done, found);
+    targets.remove(*done);
+    if (policy.checks_for(kBuffers) && completion.length > 0) check_overlap(list, *done, found);
+    // Requests end in order, and those before make no completions of their own.
+    if (!is_receive)
+        while (list.begin() != done && list.front().is_suppressed)
+            drop(poster, false, list.begin());
+    const bool ends_run = !done->is_suppressed;
+    drop(poster, is_receive, done);
+    if (!is_receive && !ends_run) set_suppressed(endpoint);
+}
+
+void Model::end_transfers(Object& poster) {
+    Endpoint& endpoint = *poster.endpoint;
+    while (!endpoint.receives.empty()) drop(poster, true, endpoint.receives.begin());
+    while (!endpoint.requests.empty()) drop(poster, false, endpoint.requests.begin());
+    endpoint.suppressed = 0;
+}
+
+bool Model::is_over(const void* handle, const Object& poster) {
+    if (poster.endpoint->request_queue) return poster.endpoint->is_over;
+    bool is_used = false;
+    objects.for_each(poster.owner, [&](const void*, const Object& object) {
+        const Endpoint* user = object.endpoint;
+        is_used = is_used || (user && user->shared == handle && !user->is_over);
+    });
+    return !is_used;
+}
+
+bool Model::find_use(Domain owner, std::uint64_t key, Found& found) {
+    const Transfer* user = nullptr;
+    const auto look = [&](const TransferList& list) {
+        for (const Transfer& transfer : list)
+            for (int i = 0; i < transfer.pieces_count && !user; ++i)
+                if (transfer.pieces[i].key == key && !transfer.is_suppressed) user = &transfer;
+    };
+    objects.for_each(owner,
+                     [&](const void* handle, const Object& object) NO_THREAD_SAFETY_ANALYSIS {
+                         if (user || !object.endpoint || is_over(handle, object)) return;
+                         look(object.endpoint->receives);
+                         look(object.endpoint->requests);
+                     });
+    if (!user) return false;
+    Finding& finding = found.add(Kind::kFreedInFlight);
+    finding.other_call = user->call;
+    finding.other.place = user->place;
+    finding.key = key;
+    if (const Region* region = regions.find(owner, key)) finding.made = region->made;
+    return true;
+}
+
+bool Model::count(Domain domain, Kind kind, Place place) {
+    return ++counts_[Name{domain, kind, place}] == 1;
+}
+
+std::uint64_t Model::take_counts(Domain domain, Counts& counts) {
+    std::uint64_t places = 0;
+    for (auto next = counts_.begin(); next != counts_.end();) {
+        if (next->first.domain != domain) {
+            ++next;
+            continue;
+        }
+        counts[static_cast<unsigned>(next->first.kind)] += next->second;
+        ++places;
+        next = counts_.erase(next);
+    }
+    return places;
+}
+
+}  // namespace check

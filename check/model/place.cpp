@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "check/model/place.hpp"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+#include <link.h>
+#include <time.h>
+#include <unwind.h>
+
+#include <cstring>
+#include <string_view>
+
+namespace check {
+namespace {
+
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr std::int64_t kNanosecondsPerMillisecond = 1'000'000;
+
+const void* own_library() {
+    static const char inside = 0;
+    Dl_info info;
+    return dladdr(&inside, &info) ? info.dli_fbase : nullptr;
+}
+
+std::string_view file_name(const char* path) {
+    const char* slash = std::strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool is_ours(const void* address, const void* own) {
+    Dl_info info;
+    if (!dladdr(address, &info)) return false;
+    return info.dli_fbase == own || file_name(info.dli_fname).starts_with("libdat2.so");
+}
+
+/// A return address is that of the next instruction, which may be on another line.
+const void* call_before(const void* return_address) {
+    return static_cast<const char*>(return_address) - 1;
+}
+
+struct Walk {
+    const void* own;
+    Place found;
+};
+
+_Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
+    Walk& walk = *static_cast<Walk*>(argument);
+    const auto address = reinterpret_cast<const void*>(_Unwind_GetIP(context));
+    if (!address) return _URC_END_OF_STACK;
+    if (is_ours(call_before(address), walk.own)) return _URC_NO_REASON;
+    walk.found = address;
+    return _URC_END_OF_STACK;
+}
+
+std::int64_t now() {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * kNanosecondsPerSecond + time.tv_nsec;
+}
+
+/// @return the offset that addr2line takes: the address itself in an executable with fixed ones.
+std::uintptr_t offset_in(const void* address, const void* base) {
+    const auto& header = *static_cast<const ElfW(Ehdr)*>(base);
+    const auto value = reinterpret_cast<std::uintptr_t>(address);
+    return header.e_type == ET_EXEC ? value : value - reinterpret_cast<std::uintptr_t>(base);
+}
+
+}  // namespace
+
+Place calling_place() {
+    Walk walk{own_library(), nullptr};
+    _Unwind_Backtrace(step, &walk);
+    return walk.found;
+}
+
+Origin here() {
+    return {calling_place(), now()};
+}
+
+std::int64_t milliseconds_since(const Origin& origin) {
+    return (now() - origin.time) / kNanosecondsPerMillisecond;
+}
+
+std::string name_of(Place place) {
+    if (!place) return "an unknown place";
+    const void* call = call_before(place);
+    Dl_info info;
+    if (!dladdr(call, &info)) return fmt::format("{}", call);
+    const std::string object =
+        fmt::format("{}+{:#x}", file_name(info.dli_fname), offset_in(call, info.dli_fbase));
+    return info.dli_sname ? fmt::format("{} ({})", info.dli_sname, object) : object;
+}
+
+}  // namespace check

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Transfers that are posted and not seen complete, and the memory that they use.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+
+#include "check/model/arena.hpp"
+#include "check/model/regions.hpp"
+
+namespace check {
+
+/// Bytes at the beginning and at the end of a segment whose sum is compared.
+inline constexpr std::size_t kSummedBytes = 1024;
+/// Segments of a transfer that are followed; all are checked when they are posted.
+inline constexpr int kMostPieces = 4;
+
+/// A segment in flight.
+struct Piece {
+    std::uint64_t memory;  ///< address in this process
+    std::uint64_t length;
+    std::uint64_t key;
+    std::uint64_t sum;
+    bool is_summed;  ///< the program must not change it
+    bool is_target;  ///< the transfer writes here
+};
+
+struct Transfer {
+    const char* call = "";
+    Place place = nullptr;
+    std::uint64_t cookie = 0;
+    bool is_suppressed = false;  ///< makes no completion if it succeeds
+    /// What has posted a transfer into an overlapping target that has brought data since this one
+    /// was posted.
+    const char* overlapped_call = nullptr;
+    Place overlapped_place = nullptr;
+    int pieces_count = 0;
+    Piece pieces[kMostPieces];
+};
+using TransferList = std::list<Transfer, Pooled<Transfer>>;
+
+/// The targets of all transfers in flight, by address. Guarded by the model's lock.
+class Targets {
+  public:
+    explicit Targets(Arena& arena) : targets_(Pooled<int>(arena)) {}
+    void add(const TransferList& list, Transfer& transfer);
+    void remove(const Transfer& transfer);
+    /// Whether a target overlaps these bytes.
+    bool overlaps(std::uint64_t memory, std::uint64_t length) const {
+        return overlapping(memory, length, nullptr) != nullptr;
+    }
+    /// @return a transfer of the list whose target overlaps these bytes, or nullptr.
+    Transfer* overlapping(std::uint64_t memory, std::uint64_t length,
+                          const TransferList& list) const {
+        return overlapping(memory, length, &list);
+    }
+
+  private:
+    struct Target {
+        std::uint64_t end;
+        Transfer* transfer;
+        const TransferList* list;
+    };
+    /// @param list nullptr: any.
+    Transfer* overlapping(std::uint64_t memory, std::uint64_t length,
+                          const TransferList* list) const;
+    std::multimap<std::uint64_t, Target, std::less<>,
+                  Pooled<std::pair<const std::uint64_t, Target>>>
+        targets_;
+};
+
+/// Where transfers are posted: an endpoint, or a shared receive queue.
+struct Endpoint {
+    explicit Endpoint(Arena& arena)
+        : receives(Pooled<Transfer>(arena)), requests(Pooled<Transfer>(arena)) {}
+    const void* zone = nullptr;
+    const void* receive_queue = nullptr;  ///< where completions of receives go
+    const void* request_queue = nullptr;  ///< nullptr for a shared receive queue
+    const void* shared = nullptr;         ///< its shared receive queue
+    std::uint64_t request_slots = 0;
+    int most_receive_segments = 0;
+    int most_request_segments = 0;
+    std::uint64_t suppressed =
+        0;                  ///< requests in flight since the last one that makes a completion
+    bool is_over = false;   ///< its connection has ended: its transfers are flushed
+    TransferList receives;  ///< in the order of posting
+    TransferList requests;
+};
+
+/// Sums the beginning and the end of a buffer, which may be unmapped.
+/// @return false if it cannot be read.
+bool sum_of(std::uint64_t memory, std::uint64_t length, std::uint64_t& sum);
+
+}  // namespace check

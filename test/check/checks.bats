@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs each fault of faults.c with the checks, beside the same program without the fault.
+
+setup() {
+    program=$TOP_BUILDDIR/test/check/program
+    export SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric DAT_OVERRIDE=$TOP_BUILDDIR/test/api/dat.conf
+    export OPENDAT_CHECK=on
+}
+
+# usage: run_case CASE right|wrong - leaves standard error in the file `told`; ends with the
+# program's status.
+run_case() {
+    timeout $((60 * ${TEST_TIME_SCALE%%.*})) "$program" "$1" "$2" 2>"$BATS_TEST_TMPDIR/told" >"$BATS_TEST_TMPDIR/printed"
+}
+
+told() { cat "$BATS_TEST_TMPDIR/told"; }
+
+# usage: finds CASE ID TEXT - the right program is silent; the wrong one gets the message once, in
+# which TEXT is named, and a count.
+finds() {
+    run_case "$1" right || { cat "$BATS_TEST_TMPDIR/printed"; told; return 1; }
+    [ -z "$(told)" ] || { echo "the right program was told:"; told; return 1; }
+    run_case "$1" wrong || [ $? -eq 1 ]
+    [ "$(grep -c "\[$2\]" "$BATS_TEST_TMPDIR/told")" -eq 1 ] || { echo "not once $2:"; told; return 1; }
+    grep "\[$2\]" "$BATS_TEST_TMPDIR/told" | grep -qE -- "$3" || { echo "lacks $3:"; told; return 1; }
+    ! grep -vE "\[($2|DAT449|DAT29[0-9]|DAT2[0-9][0-9])\]" "$BATS_TEST_TMPDIR/told"
+}
+
+@test "memory: a context that no region has" {
+    finds not_registered DAT401 "dat_ep_post_send at not_registered \(program\+0x[0-9a-f]+\): segment 0 \(.*, 8 bytes\) names context 0x7fffff01.*the buffer's region has context"
+}
+
+@test "memory: a segment that leaves its region by one byte" {
+    finds out_of_range DAT402 "dat_ep_post_send at out_of_range .*, 9 bytes\) is not within the region of context .*, 4096 bytes, registered at make_region "
+}
+
+@test "memory: a receive into memory registered for reading" {
+    finds no_right DAT403 "dat_ep_post_recv at no_right .* needs the right to local write"
+}
+
+@test "memory: a region of another protection zone" {
+    finds other_zone DAT404 "dat_ep_post_recv at other_zone .* whose protection zone is not"
+}
+
+@test "memory: a region that was freed" {
+    finds ended DAT405 "dat_ep_post_send at ended .* registered at make_region .* and freed at ended "
+}
+
+@test "buffers: a send buffer that is written before the completion" {
+    finds changed DAT411 "dat_evd_wait at next .*segment 0 .*, 4096 bytes\) has changed since it was posted by dat_ep_post_send at send_from "
+}
+
+@test "buffers: two receives into one place" {
+    finds overlap DAT412 "dat_evd_wait at next .*: dat_ep_post_recv at receive_into .* has filled a buffer \(0x[0-9a-f]+, 8 bytes\) that overlaps that of dat_ep_post_recv at receive_into "
+}
+
+@test "buffers: a region freed under a receive" {
+    finds freed_in_flight DAT413 "dat_lmr_free at freed_in_flight .* while dat_ep_post_recv at receive_into "
+}
+
+@test "queues: more receives than the queue of their completions has entries" {
+    finds queue_too_small DAT421 "dat_ep_post_recv at queue_too_small .*: 9 completions can come to the event dispatcher made at make_evd .* made for 8"
+}
+
+@test "queues: requests that never make a completion" {
+    finds never_signalled DAT422 "dat_ep_post_rdma_write at never_signalled "
+}
+
+@test "queues: a wait without end at an EVD that nothing feeds" {
+    OPENDAT_CHECK_ACTION=fail finds endless_wait DAT423 "dat_evd_wait at endless_wait .* made at make_evd "
+}
+
+@test "life: an object left at the close" {
+    finds left DAT431 "dat_ia_close at .*: the EVD made at make_evd .*\(1 of this place\)"
+}
+
+@test "life: a handle used after it was freed" {
+    finds used_after_free DAT432 "dat_evd_dequeue at used_after_free .*: the EVD made at make_evd .* was freed at used_after_free "
+}
+
+@test "life: an object of another adapter instance" {
+    finds other_ia DAT433 "dat_ep_create at other_ia .*: the PZ made at other_ia .* belongs to another IA"
+}
+
+@test "life: private data longer than the transport carries" {
+    finds private_data DAT434 "dat_ep_connect at connect_to .*: [0-9]+ bytes of private data are more than the [0-9]+ "
+}
+
+@test "without OPENDAT_CHECK, and with other checks, nothing is told" {
+    for checks in '' off buffers,queues,life; do
+        OPENDAT_CHECK=$checks run_case ended wrong
+        ! grep -E '\[DAT4' "$BATS_TEST_TMPDIR/told"
+    done
+    OPENDAT_CHECK=life,memory run_case ended wrong
+    grep -E '\[DAT405\]' "$BATS_TEST_TMPDIR/told"
+}
+
+@test "an unknown check is told, and the others are made" {
+    OPENDAT_CHECK=memry,memory run_case ended wrong
+    grep -E "OPENDAT_CHECK.*memry.*off, on, memory" "$BATS_TEST_TMPDIR/told"
+    grep -E '\[DAT405\]' "$BATS_TEST_TMPDIR/told"
+}
+
+@test "opendat.yaml gives one IA checks" {
+    printf 'ias:\n  - ia_name: soft0\n    settings: {OPENDAT_CHECK: memory}\n' >"$BATS_TEST_TMPDIR/opendat.yaml"
+    unset OPENDAT_CHECK
+    OPENDAT_CONFIG=$BATS_TEST_TMPDIR/opendat.yaml run_case ended wrong
+    grep -E '\[DAT405\]' "$BATS_TEST_TMPDIR/told"
+}
+
+@test "action fail: the call fails, and the connection is not broken by the device" {
+    OPENDAT_CHECK_ACTION=fail run_case out_of_range wrong
+    grep -E '\[DAT402\]' "$BATS_TEST_TMPDIR/told"
+    ! grep -E '\[DAT29' "$BATS_TEST_TMPDIR/told"
+}
+
+@test "action abort: the process ends by SIGABRT after the message" {
+    local status=0
+    ulimit -c 0
+    OPENDAT_CHECK_ACTION=abort run_case out_of_range wrong || status=$?
+    [ "$status" -eq 134 ]
+    grep -E '\[DAT402\]' "$BATS_TEST_TMPDIR/told"
+}
+
+@test "the counts at the close name the checks" {
+    run_case queue_too_small wrong
+    grep -E 'checks of IA soft0: 1 findings at 1 places \(queues 1\) \[DAT449\]' "$BATS_TEST_TMPDIR/told"
+}
+
+@test "OPENDAT_CHECK_LOG: a line of JSON for each finding, as the schema says" {
+    command -v python3 >/dev/null || skip "not installed: python3"
+    OPENDAT_CHECK_LOG=$BATS_TEST_TMPDIR/log run_case overlap wrong
+    python3 -c '
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert len(lines) == 1 and lines[0]["message"] == "DAT412" and lines[0]["check"] == "buffers", lines
+assert lines[0]["call"] == "dat_evd_wait" and lines[0]["place"].startswith("next ("), lines
+properties = json.load(open(sys.argv[2]))["properties"]
+assert set(lines[0]) == set(properties), (lines[0], properties)
+' "$BATS_TEST_TMPDIR/log" "$TOP_SRCDIR/doc/schema/opendat_check.json"
+}
