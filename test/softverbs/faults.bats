@@ -198,7 +198,8 @@ all_is_echoed() { grep -q 'ping data: rdma-ping-2' "$BATS_TEST_TMPDIR/client.out
     eventually test -s "$fabric/faults.log"
     run "$tool" fault add 'send program=ib_send_bw nth=1000 -> remote_operation'
     [ "$status" -eq 0 ]
-    [ "$output" = '2 rules in force, told 2 processes' ]
+    # The client may have ended by it before it greets.
+    [[ $output = '2 rules in force, told '* ]]
     await_end client || true
     [ "$("$tool" fault list)" = 'send program=ib_send_bw nth=1 -> delay 1ms
 send program=ib_send_bw nth=1000 -> remote_operation' ]
