@@ -79,6 +79,9 @@ rping_with() {
     wait "${process_of[server]}" || true
 }
 
+# rping's own thread for events may find its channel closed at the end, and then ends with status 255.
+all_is_echoed() { grep -q 'ping data: rdma-ping-2' "$BATS_TEST_TMPDIR/client.out"; }
+
 @test "an rdma_cm program gets the events of an address, a route or a connection that fails" {
     rping_with 'resolve_addr -> error'
     grep -q 'RDMA_CM_EVENT_ADDR_ERROR, error -110' "$BATS_TEST_TMPDIR"/client.*
@@ -92,7 +95,7 @@ rping_with() {
 
 @test "rules choose by service, and by the program at the other end" {
     rping_with 'connect service=7172 -> unreachable; message peer=other -> drop; send service=7172 -> flush'
-    [ "$status" -eq 0 ]
+    all_is_echoed
     [ -z "$(log)" ]
     rping_with 'send service=7171 nth=2 -> retry_exceeded'
     [ "$status" -ne 0 ]
@@ -128,7 +131,7 @@ rping_with() {
 
 @test "messages of the connection manager are late, come twice, or get lost" {
     rping_with 'req -> delay 100ms; rtu -> duplicate; dreq -> duplicate'
-    [ "$status" -eq 0 ]
+    all_is_echoed
     export SOFTVERBS_CONNECT_TIMEOUT=300
     rping_with 'req -> drop'
     grep -q 'RDMA_CM_EVENT_UNREACHABLE, error -110' "$BATS_TEST_TMPDIR"/client.*
@@ -136,13 +139,18 @@ rping_with() {
 
 @test "ibv_asyncwatch shows what a port and a device tell" {
     need_program ibv_asyncwatch
-    start watch "$tool" run --faults 'port soft0: lid_change every 20ms; port soft0 after=50ms: sm_change;
-        async_event event=sm_change -> duplicate; device after=200ms -> fatal' stdbuf -oL ibv_asyncwatch
-    await_line watch 'IBV_EVENT_DEVICE_FATAL'
-    [ "$(grep -c IBV_EVENT_LID_CHANGE "$BATS_TEST_TMPDIR/watch.out")" -ge 2 ]
+    start watch "$tool" run stdbuf -oL ibv_asyncwatch
+    await_line watch 'async event FD'
+    "$tool" fault add 'async_event event=sm_change -> duplicate'
+    "$tool" fault add 'port soft0 after=1ms: sm_change'
+    await_line watch IBV_EVENT_SM_CHANGE
+    "$tool" fault add 'port soft0: lid_change every 20ms'
+    await_line watch IBV_EVENT_LID_CHANGE
+    "$tool" fault add 'device -> fatal'
+    await_line watch IBV_EVENT_DEVICE_FATAL
     [ "$(grep -c IBV_EVENT_SM_CHANGE "$BATS_TEST_TMPDIR/watch.out")" -eq 2 ]
     log | grep -qx 'async_event program=ibv_asyncwatch event=sm_change -> duplicate'
-    log | grep -qx 'device after=200ms -> fatal'
+    log | grep -qx 'device -> fatal'
 }
 
 @test "a connection of rdma_cm ends at the request that a rule names" {
@@ -190,7 +198,8 @@ rping_with() {
     eventually test -s "$fabric/faults.log"
     run "$tool" fault add 'send program=ib_send_bw nth=1000 -> remote_operation'
     [ "$status" -eq 0 ]
-    [ "$output" = '2 rules in force, told 2 processes' ]
+    # The client may have ended by it before it greets.
+    [[ $output = '2 rules in force, told '* ]]
     await_end client || true
     [ "$("$tool" fault list)" = 'send program=ib_send_bw nth=1 -> delay 1ms
 send program=ib_send_bw nth=1000 -> remote_operation' ]

@@ -43,11 +43,11 @@ TEST_F(Faults, APortTellsOfChanges) {
 }
 
 TEST_F(Faults, ADeviceFailsAndComesBack) {
-    use("device soft0 after=50ms -> fatal for 50ms");
     Connection connection(small());
     EventQueue channel;
     Id id(channel);
     ASSERT_EQ(id.bind(address("127.0.0.1", 0)), 0);
+    tell_rules(fabric_.path(), "device soft0 -> fatal for 50ms\n");
     EXPECT_EQ(next_event(connection.here), Event(IBV_EVENT_DEVICE_FATAL, 0));
     EXPECT_EQ(connection.status(), IBV_WC_WR_FLUSH_ERR);
     EXPECT_EQ(connection.one.state(), IBV_QPS_ERR);
@@ -57,26 +57,38 @@ TEST_F(Faults, ADeviceFailsAndComesBack) {
     EXPECT_TRUE(again.delivers());
 }
 
-/// The queue pairs fail 20 ms after the device has been opened, and their events are what the rule
-/// makes of them.
+/// A rule that has had its time does not begin again when another one is added.
+TEST_F(Faults, RulesForPortsGoOnWhenOthersAreAdded) {
+    Host host(small());
+    const std::string once = "port soft0 after=1ns -> sm_change\nport soft0 -> down for 5ms\n";
+    tell_rules(fabric_.path(), once);
+    EXPECT_EQ(next_event(host), Event(IBV_EVENT_SM_CHANGE, 1));
+    for (const auto type : {IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE, IBV_EVENT_CLIENT_REREGISTER})
+        EXPECT_EQ(next_event(host), Event(type, 1));
+    tell_rules(fabric_.path(), once + "send -> drop\n");
+    EXPECT_FALSE(has_event(host));
+}
+
 TEST_F(Faults, AsynchronousEventsAreLostOrComeLateOrTwice) {
     const auto event_of = [&](const char* action) {
-        use(std::string("async_event event=port_err -> ") + action +
-            "; port soft0 after=20ms -> down for 5ms");
+        tell_rules(fabric_.path(), std::string("async_event event=port_err -> ") + action +
+                                       "\nport soft0 -> down for 5ms\n");
     };
-    event_of("drop");
     {
         Host host(small());
+        event_of("drop");
         EXPECT_EQ(next_event(host), Event(IBV_EVENT_PORT_ACTIVE, 1));
     }
-    event_of("duplicate");
+    tell_rules(fabric_.path(), "");
     {
         Host host(small());
+        event_of("duplicate");
         for (const auto type : {IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE})
             EXPECT_EQ(next_event(host), Event(type, 1));
     }
-    event_of("delay 50ms");
+    tell_rules(fabric_.path(), "");
     Host host(small());
+    event_of("delay 50ms");
     for (const auto type : {IBV_EVENT_PORT_ACTIVE, IBV_EVENT_CLIENT_REREGISTER, IBV_EVENT_PORT_ERR})
         EXPECT_EQ(next_event(host), Event(type, 1));
 }

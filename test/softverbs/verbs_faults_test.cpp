@@ -321,7 +321,7 @@ TEST_F(Faults, RulesChooseByTheProcessAtTheOtherEnd) {
         Connection another(small(type));
         EXPECT_EQ(another.status(), IBV_WC_SUCCESS);
     }
-    use("send peer=other -> flush; send peer=" + name + " nth=2 -> flush");
+    use("send peer=other -> silence; send peer=" + name + " nth=2 -> flush");
     Host here(small(IBV_QPT_UD)), there(small(IBV_QPT_UD));
     Datagrams one(here), other(there);
     for (const ibv_wc_status expected : {IBV_WC_SUCCESS, IBV_WC_WR_FLUSH_ERR}) {

@@ -43,29 +43,49 @@ void add(DeviceStates& states, const faults::Rule& rule) {
 }  // namespace
 
 struct PortFaults::Following {
+    struct State {
+        bool has_begun = false;
+        bool is_on = false;
+        Deadline next{};          ///< when it changes next, if it does
+        bool begins_next = true;  ///< whether it goes on then, or off
+    };
+
+    /// @return where a rule that was followed before is, or nullptr.
+    const State* find(const faults::Rule& rule) const {
+        for (std::size_t number = 0; number < states.size(); ++number)
+            if (plan->rules[number] == rule) return &states[number];
+        return nullptr;
+    }
+
     std::shared_ptr<const faults::Plan> plan;
-    std::vector<bool> are_on;  ///< by the number of the rule in the plan
+    std::vector<State> states;  ///< by the number of the rule in the plan
 };
 
+/// Rules that were followed before go on where they are.
 void PortFaults::follow(std::shared_ptr<const faults::Plan> plan) {
     auto next = std::make_shared<Following>();
-    if (plan) next->are_on.resize(plan->rules.size());
+    if (plan) next->states.resize(plan->rules.size());
     next->plan = std::move(plan);
-    following_ = next;
-    for (std::size_t number = 0; number < next->are_on.size(); ++number) {
+    for (std::size_t number = 0; number < next->states.size(); ++number) {
         const faults::Rule& rule = next->plan->rules[number];
         if ((rule.group() & faults::kByClock) == 0) continue;
-        const Deadline begin = begin_of(*next->plan, rule);
-        if (begin <= Clock::now())
+        Following::State& state = next->states[number];
+        const Following::State* const before = following_ ? following_->find(rule) : nullptr;
+        if (before) state = *before;
+        if (!before) state.next = begin_of(*next->plan, rule);
+        if (!state.has_begun && state.next <= Clock::now())
             change(next, number, true);
-        else
-            at(begin, next, number, true);
+        else if (state.next != Deadline{})
+            at(state.next, next, number, state.begins_next);
     }
+    following_ = next;
     merge();
 }
 
 void PortFaults::at(Deadline when, const std::shared_ptr<Following>& following, std::size_t number,
                     bool begins) {
+    following->states[number].next = when;
+    following->states[number].begins_next = begins;
     service_.at(when, [this, following, number, begins] {
         if (following != following_) return;
         change(following, number, begins);
@@ -81,11 +101,14 @@ void PortFaults::change(const std::shared_ptr<Following>& following, std::size_t
     const faults::Rule& rule = plan.rules[number];
     const Deadline now = Clock::now();
     const bool is_over = !begins || is_event(rule);
+    Following::State& state = following->states[number];
+    state.has_begun = true;
+    state.is_on = begins;
+    state.next = {};
     if (begins && rule.duration != faults::Duration::zero())
         at(now + rule.duration, following, number, false);
     if (is_over && rule.period != faults::Duration::zero())
         at(now + rule.period - rule.duration, following, number, true);
-    following->are_on[number] = begins;
     if (begins) plan.log->write(faults::to_text(rule), 0, "", fmt::format("pid {}", getpid()));
     if (is_event(rule)) happened_(rule.action, ports_of(rule));
 }
@@ -93,8 +116,8 @@ void PortFaults::change(const std::shared_ptr<Following>& following, std::size_t
 /// Adds up what the rules ask for.
 void PortFaults::merge() {
     DeviceStates states;
-    for (std::size_t number = 0; number < following_->are_on.size(); ++number)
-        if (following_->are_on[number]) add(states, following_->plan->rules[number]);
+    for (std::size_t number = 0; number < following_->states.size(); ++number)
+        if (following_->states[number].is_on) add(states, following_->plan->rules[number]);
     if (std::exchange(states_, states) != states) changed_();
 }
 

@@ -53,6 +53,7 @@ void RequestFaults::go_on(const RequestFaults& before) {
             if (old.rule() != trigger.rule()) continue;
             trigger.go_on(old);
             if (before.decided_ == &old.rule()) decided_ = &trigger.rule();
+            if (before.silent_by_ == &old.rule()) silent_by_ = &trigger.rule();
         }
     }
     is_decided_ = before.is_decided_;
@@ -60,7 +61,7 @@ void RequestFaults::go_on(const RequestFaults& before) {
     if (!decided_) return;
     release_ = before.release_;
     free_ = before.free_;
-    silent_until_ = before.silent_until_;
+    if (silent_by_) silent_until_ = before.silent_until_;
     not_ready_until_ = before.not_ready_until_;
 }
 
@@ -101,6 +102,7 @@ void RequestFaults::begin(const Rule& rule, std::uint64_t size) {
             break;
         }
         case Action::kSilence:
+            silent_by_ = &rule;
             silent_until_ = end_of(rule);
             break;
         case Action::kNotReady:

@@ -58,9 +58,11 @@ class RequestFaults {
     /// @return until when nobody answers, or is ready to receive; Clock::time_point::min() unless
     /// such a rule has been applied.
     Clock::time_point silent_until() const { return silent_until_; }
-    /// Whether nobody answers now. Without such a rule it does not look at the clock.
-    bool is_silent() const {
-        return silent_until_ != Clock::time_point::min() && Clock::now() < silent_until_;
+    /// Whether nobody answers now, or, to a datagram, this peer does not. Without such a rule it
+    /// does not look at the clock.
+    bool is_silent(const Identity* peer = nullptr) const {
+        return silent_until_ != Clock::time_point::min() && Clock::now() < silent_until_ &&
+               (!needs_peer_ || is_about(*silent_by_, peer));
     }
     Clock::time_point not_ready_until() const { return not_ready_until_; }
 
@@ -80,6 +82,7 @@ class RequestFaults {
     const Rule* decided_ = nullptr;
     Clock::time_point release_{};
     Clock::time_point free_{};  ///< when the bandwidth that is left has carried what came before
+    const Rule* silent_by_ = nullptr;  ///< the rule that has set silent_until_
     Clock::time_point silent_until_ = Clock::time_point::min();
     Clock::time_point not_ready_until_ = Clock::time_point::min();
 };

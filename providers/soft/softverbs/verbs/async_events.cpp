@@ -84,14 +84,14 @@ void AsyncEvents::hold(Queue& made, faults::Duration duration) {
 
 void AsyncEvents::release(std::uint64_t ticket) {
     std::list<Held> one;
-    {
-        support::MutexLock lock(mutex_);
-        const auto found = std::find_if(held_.begin(), held_.end(),
-                                        [&](const Held& held) { return held.ticket == ticket; });
-        if (found == held_.end()) return;
-        one.splice(one.end(), held_, found);
-    }
-    if (!one.front().event.empty()) append(one.front().event);
+    support::MutexLock lock(mutex_);
+    const auto found = std::find_if(held_.begin(), held_.end(),
+                                    [&](const Held& held) { return held.ticket == ticket; });
+    if (found == held_.end()) return;
+    one.splice(one.end(), held_, found);
+    if (one.front().event.empty()) return;  // retire() removed it
+    queue_.splice(queue_.end(), one.front().event);
+    raise_event(fd_);
 }
 
 void AsyncEvents::remove(Queue& queue, const void* object, Queue& gone) {

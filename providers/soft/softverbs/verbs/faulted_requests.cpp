@@ -261,7 +261,7 @@ Outcome Executor::refuse_by_rule(const Rule& rule) {
         if (target.state == DatagramTarget::State::kBound) peer = &target.target.peer->identity();
     }
     const Rule* const rule = qp_.rule_for(work, peer);
-    if (qp_.is_silenced()) return done(IBV_WC_SUCCESS);
+    if (qp_.faults_ && qp_.faults_->is_silent(peer)) return done(IBV_WC_SUCCESS);
     const bool is_held = held_ && held_->is_full;
     if (!is_held) return rule ? by_rule(*rule, work) : std::nullopt;
     if (rule && rule->action == Action::kReorder) return send_both(work, std::nullopt);

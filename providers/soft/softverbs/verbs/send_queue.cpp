@@ -115,7 +115,7 @@ constexpr std::chrono::hours kForEver{24 * 365};
 /// buffer.
 constexpr std::chrono::milliseconds kAgentPatience{100};
 
-bool fits_inline(const ibv_send_wr& wr, std::uint32_t most) {
+[[gnu::always_inline]] inline bool fits_inline(const ibv_send_wr& wr, std::uint32_t most) {
     if ((wr.send_flags & IBV_SEND_INLINE) == 0) return true;
     return (kKinds[wr.opcode].traits & kInlineable) != 0 && length_of(wr) <= most;
 }
