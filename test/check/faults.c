@@ -71,6 +71,31 @@ static void ended(int wrong) {
     free_region(&to);
 }
 
+/* Writes to the peer, which is in this process too. */
+static void write_to(struct region* to, int privileges, int offset) {
+    static char bytes[LENGTH];
+    struct region from = make_region();
+    must(register_in(pz, to, bytes, privileges), "dat_lmr_create");
+    DAT_LMR_TRIPLET segment = segment_of(&from, 0, 8);
+    DAT_RMR_TRIPLET target = target_of(to, offset, 8);
+    if (dat_ep_post_rdma_write(here, 1, &segment, numbered(1), &target,
+                               DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS)
+        next(sends);
+    disconnect_both();
+    free_region(&from);
+    must(dat_lmr_free(to->lmr), "dat_lmr_free");
+}
+
+static void remote_right(int wrong) {
+    struct region to;
+    write_to(&to, wrong ? DAT_MEM_PRIV_READ_FLAG : DAT_MEM_PRIV_ALL_FLAG, 0);
+}
+
+static void remote_range(int wrong) {
+    struct region to;
+    write_to(&to, DAT_MEM_PRIV_ALL_FLAG, LENGTH - (wrong ? 7 : 8));
+}
+
 /* -- buffers in flight ----------------------------------------------------------------- */
 
 static void changed(int wrong) {
@@ -207,6 +232,8 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"no_right", no_right},
                                {"other_zone", other_zone},
                                {"ended", ended},
+                               {"remote_right", remote_right},
+                               {"remote_range", remote_range},
                                {"changed", changed},
                                {"overlap", overlap},
                                {"freed_in_flight", freed_in_flight},
