@@ -10,6 +10,7 @@ libdaplcore_la_SOURCES += \
     %reldir%/model/regions.cpp %reldir%/model/regions.hpp \
     %reldir%/model/report.cpp %reldir%/model/report.hpp \
     %reldir%/model/settings.cpp %reldir%/model/settings.hpp \
+    %reldir%/model/symbols.cpp %reldir%/model/symbols.hpp \
     %reldir%/model/transfers.cpp %reldir%/model/transfers.hpp \
     %reldir%/dat/checked.cpp %reldir%/dat/checked.hpp \
     %reldir%/dat/connections.cpp \

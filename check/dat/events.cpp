@@ -49,10 +49,10 @@ void end_transfer(const Checked& checked, const char* call,
     if (!found.empty()) refuse(checked, domain, found, call);
 }
 
-void set_over(DAT_EP_HANDLE ep, bool is_over) {
+void set_over(DAT_EP_HANDLE ep) {
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         Object* object = state.objects.find_live(ep);
-        if (object && object->endpoint) object->endpoint->is_over = is_over;
+        if (object && object->endpoint) object->endpoint->is_over = true;
     });
 }
 
@@ -65,10 +65,10 @@ void take_event(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
         case DAT_CONNECTION_REQUEST_EVENT:
             return made(kRequest, event.event_data.cr_arrival_event_data.cr_handle, {evd});
         case DAT_CONNECTION_EVENT_ESTABLISHED:
-            return set_over(event.event_data.connect_event_data.ep_handle, false);
+            return learn_peer(checked, event.event_data.connect_event_data.ep_handle);
         case DAT_CONNECTION_EVENT_DISCONNECTED:
         case DAT_CONNECTION_EVENT_BROKEN:
-            return set_over(event.event_data.connect_event_data.ep_handle, true);
+            return set_over(event.event_data.connect_event_data.ep_handle);
         default:
             return;
     }

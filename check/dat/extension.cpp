@@ -24,7 +24,8 @@ void read_transfer(Posting& posting, const char* call, va_list arguments) {
 void read_write(Posting& posting, va_list arguments) {
     read_transfer(posting, "dat_ib_post_rdma_write_immed", arguments);
     posting.cookie = va_arg(arguments, DAT_DTO_COOKIE);
-    va_arg(arguments, DAT_RMR_TRIPLET*);
+    posting.remote = va_arg(arguments, DAT_RMR_TRIPLET*);
+    posting.remote_rights = kRemoteWrite;
     va_arg(arguments, DAT_UINT32);
     posting.flags = va_arg(arguments, unsigned);
 }
@@ -43,7 +44,8 @@ void read_atomic(Posting& posting, const char* call, int operands, va_list argum
     posting.segments = 1;
     posting.local = va_arg(arguments, DAT_LMR_TRIPLET*);
     posting.cookie = va_arg(arguments, DAT_DTO_COOKIE);
-    va_arg(arguments, DAT_RMR_TRIPLET*);
+    posting.remote = va_arg(arguments, DAT_RMR_TRIPLET*);
+    posting.remote_rights = kRemoteRead | kRemoteWrite;
     posting.flags = va_arg(arguments, unsigned);
     posting.is_target = true;
 }

@@ -75,6 +75,7 @@ void forget(const Checked& checked, DAT_IA_HANDLE ia) {
         });
         state.objects.forget(ia);
         state.regions.forget(ia);
+        state.remote_regions.forget(ia);
     });
 }
 

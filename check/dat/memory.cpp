@@ -29,8 +29,11 @@ void learn_region(const Checked& checked, DAT_LMR_HANDLE lmr) {
         Object* object = state.objects.find_live(lmr);
         if (!object) return;
         object->key = param.lmr_context;
+        object->remote_key = param.rmr_context;
         region.made = object->made;
         state.regions.add(object->owner, param.lmr_context, region);
+        if (region.rights & (kRemoteRead | kRemoteWrite))
+            state.remote_regions.add(object->owner, param.rmr_context, region);
     });
 }
 
@@ -100,7 +103,9 @@ DAT_RETURN lmr_free(DAT_LMR_HANDLE lmr) {
     const Origin origin = here();
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         const Object* object = state.objects.find_live(lmr);
-        if (object) state.regions.end(object->owner, object->key, lmr, origin);
+        if (!object) return;
+        state.regions.end(object->owner, object->key, lmr, origin);
+        state.remote_regions.end(object->owner, object->remote_key, lmr, origin);
     });
     ended(checked, lmr);
     return code;

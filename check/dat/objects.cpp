@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "check/dat/objects.hpp"
 
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <atomic>
 #include <iterator>
@@ -89,6 +91,38 @@ void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep) {
         object->feeds[0] = param.recv_evd_handle;
         object->feeds[1] = param.request_evd_handle;
         object->feeds[2] = param.connect_evd_handle;
+    });
+}
+
+namespace {
+
+/// @return a number that stands for an address with a port; 0 if there is none.
+std::uint64_t name_of_end(const sockaddr* address, DAT_PORT_QUAL port) {
+    if (!address || port == 0) return 0;
+    const auto* bytes = reinterpret_cast<const char*>(address);
+    std::string_view host;
+    if (address->sa_family == AF_INET)
+        host = {bytes + offsetof(sockaddr_in, sin_addr), sizeof(in_addr)};
+    else if (address->sa_family == AF_INET6)
+        host = {bytes + offsetof(sockaddr_in6, sin6_addr), sizeof(in6_addr)};
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+    return (std::hash<std::string_view>()(host) ^ port * kOdd) | 1;
+}
+
+}  // namespace
+
+void learn_peer(const Checked& checked, DAT_EP_HANDLE ep) {
+    ensure_known(checked, ep);
+    DAT_EP_PARAM param{};
+    if (checked.inner.ep_query_func(ep, DAT_EP_FIELD_ALL, &param) != kSuccess) return;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        Object* object = state.objects.find_live(ep);
+        if (!object || !object->endpoint) return;
+        Endpoint& endpoint = *object->endpoint;
+        endpoint.is_over = false;
+        endpoint.local_name = name_of_end(param.local_ia_address_ptr, param.local_port_qual);
+        endpoint.remote_name = name_of_end(param.remote_ia_address_ptr, param.remote_port_qual);
+        state.find_peer(ep, *object);
     });
 }
 

@@ -25,6 +25,8 @@ void ended(const Checked& checked, DAT_HANDLE handle);
 void keep_table(const Checked& checked, DAT_HANDLE handle);
 /// Asks the provider what an endpoint is made of, and remembers that.
 void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep);
+/// Remembers that an endpoint is connected, and to whom, if the peer is in this process.
+void learn_peer(const Checked& checked, DAT_EP_HANDLE ep);
 /// Does so if it is not yet known. @param poster an EP, an SRQ, or a freed one.
 void ensure_known(const Checked& checked, DAT_HANDLE poster);
 

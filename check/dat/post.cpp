@@ -30,10 +30,26 @@ class Segments {
     int count_ = 0;
 };
 
+/// What the transfer uses of the peer's memory: as many bytes as the segments have.
+Segment remote_of(const Posting& posting, std::span<const Segment> segments) {
+    if (!posting.remote) return {};
+    std::uint64_t length = 0;
+    for (const Segment& segment : segments) length += segment.length;
+    return {posting.remote->virtual_address, length, posting.remote->rmr_context};
+}
+
 Post post_of(const Posting& posting, std::span<const Segment> segments) {
-    const bool is_suppressed = (posting.flags & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
-    return {posting.call,       posting.place,     segments,     posting.cookie.as_64,
-            posting.is_receive, posting.is_target, is_suppressed};
+    Post post{};
+    post.call = posting.call;
+    post.place = posting.place;
+    post.segments = segments;
+    post.cookie = posting.cookie.as_64;
+    post.is_receive = posting.is_receive;
+    post.is_target = posting.is_target;
+    post.is_suppressed = (posting.flags & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
+    post.remote = remote_of(posting, segments);
+    post.remote_rights = posting.remote_rights;
+    return post;
 }
 
 }  // namespace
@@ -66,6 +82,7 @@ Domain begin(const Checked& checked, const Posting& posting, const Transfer*& tr
 /// @return whether the finding is about a region that has been learned now.
 bool was_unseen(const Checked& checked, Domain domain, const Finding& finding) {
     return (finding.kind == Kind::kNotRegistered || finding.kind == Kind::kEnded) &&
+           finding.segment != Finding::kRemoteSegment &&
            find_region(checked, domain, static_cast<DAT_LMR_CONTEXT>(finding.key));
 }
 
@@ -126,15 +143,17 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* l
 DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                              DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                              DAT_COMPLETION_FLAGS flags) {
-    const Posting posting{ep,
-                          "dat_ep_post_rdma_read",
-                          __builtin_return_address(0),
-                          segments,
-                          local,
-                          cookie,
-                          flags,
-                          false,
-                          true};
+    Posting posting{ep,
+                    "dat_ep_post_rdma_read",
+                    __builtin_return_address(0),
+                    segments,
+                    local,
+                    cookie,
+                    flags,
+                    false,
+                    true};
+    posting.remote = remote;
+    posting.remote_rights = kRemoteRead;
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_rdma_read_func(ep, segments, local, cookie, remote, flags);
     });
@@ -143,15 +162,17 @@ DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPL
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                               DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                               DAT_COMPLETION_FLAGS flags) {
-    const Posting posting{ep,
-                          "dat_ep_post_rdma_write",
-                          __builtin_return_address(0),
-                          segments,
-                          local,
-                          cookie,
-                          flags,
-                          false,
-                          false};
+    Posting posting{ep,
+                    "dat_ep_post_rdma_write",
+                    __builtin_return_address(0),
+                    segments,
+                    local,
+                    cookie,
+                    flags,
+                    false,
+                    false};
+    posting.remote = remote;
+    posting.remote_rights = kRemoteWrite;
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_rdma_write_func(ep, segments, local, cookie, remote, flags);
     });

@@ -17,7 +17,9 @@ struct Posting {
     DAT_DTO_COOKIE cookie;
     DAT_UINT32 flags;
     bool is_receive;
-    bool is_target;           ///< writes to its segments
+    bool is_target;                           ///< writes to its segments
+    const DAT_RMR_TRIPLET* remote = nullptr;  ///< the peer's memory that it uses
+    unsigned remote_rights = 0;
     bool is_followed = true;  ///< its completion says which transfer it is of
 };
 

@@ -63,8 +63,9 @@ using Domain = const void*;
 /// What one finding says; which members are set depends on the kind. Text is constant.
 struct Finding {
     Kind kind{};
-    const char* call = "";        ///< the program's call
-    int segment = 0;              ///< its index
+    const char* call = "";  ///< the program's call
+    static constexpr int kRemoteSegment = -1;
+    int segment = 0;              ///< its index, or kRemoteSegment
     std::uint64_t address = 0;    ///< of the segment
     std::uint64_t length = 0;     ///< of the segment
     std::uint64_t key = 0;        ///< of the segment

@@ -127,6 +127,30 @@ void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, T
     }
 }
 
+void Model::check_remote(const Object& poster, const Post& post, Found& found) {
+    if (post.remote.length == 0 || !poster.endpoint->peer) return;
+    const Object* peer = objects.find_live(poster.endpoint->peer);
+    if (!peer || !peer->endpoint || peer->endpoint->is_over) return;
+    if (!remote_regions.find(peer->owner, post.remote.key)) return;
+    if (!remote_regions.check(peer->owner, post.remote, post.remote_rights, peer->endpoint->zone,
+                              found))
+        (found.end() - 1)->segment = Finding::kRemoteSegment;
+}
+
+void Model::find_peer(const void* handle, Object& poster) {
+    Endpoint& endpoint = *poster.endpoint;
+    endpoint.peer = nullptr;
+    objects.for_each(nullptr, [&](const void* other_handle, const Object& other) {
+        const Endpoint* candidate = other.is_live ? other.endpoint : nullptr;
+        if (!candidate || candidate == &endpoint || candidate->is_over) return;
+        if (candidate->local_name != endpoint.remote_name ||
+            candidate->remote_name != endpoint.local_name || endpoint.local_name == 0)
+            return;
+        endpoint.peer = other_handle;
+        other.endpoint->peer = handle;
+    });
+}
+
 void Model::check_queue(Object& poster, const Post& post, Found& found) {
     const Object* queue = queue_of(poster, post.is_receive);
     if (queue && !post.is_suppressed && queue->outstanding >= queue->length) {
@@ -152,6 +176,7 @@ Transfer* Model::begin(Object& poster, const Post& post, const Policy& policy, F
     transfer.cookie = post.cookie;
     transfer.is_suppressed = post.is_suppressed;
     add_pieces(poster, post, policy, transfer, found);
+    if (policy.checks_for(kMemory)) check_remote(poster, post, found);
     if (policy.checks_for(kQueues)) check_queue(poster, post, found);
     targets.add(list, transfer);
     if (!post.is_receive) endpoint.suppressed = post.is_suppressed ? endpoint.suppressed + 1 : 0;

@@ -21,6 +21,8 @@ struct Post {
     bool is_receive;
     bool is_target;      ///< writes to its segments
     bool is_suppressed;  ///< makes no completion if it succeeds
+    Segment remote;      ///< memory of the peer; of no length if it uses none
+    unsigned remote_rights;
 };
 
 struct Completion {
@@ -39,6 +41,8 @@ class Model {
     support::Mutex mutex;
     Arena arena GUARDED_BY(mutex);
     Regions regions GUARDED_BY(mutex){arena};
+    /// The same regions by the keys that peers use.
+    Regions remote_regions GUARDED_BY(mutex){arena};
     Objects objects GUARDED_BY(mutex){arena};
     Targets targets GUARDED_BY(mutex){arena};
 
@@ -52,6 +56,9 @@ class Model {
         REQUIRES(mutex);
     /// Follows none of an endpoint's transfers any more.
     void end_transfers(Object& poster) REQUIRES(mutex);
+    /// Searches for the endpoint of this process to which one is connected, by the names of both
+    /// ends.
+    void find_peer(const void* handle, Object& poster) REQUIRES(mutex);
     /// Searches for a transfer that uses a region. @return whether there is one.
     bool find_use(Domain owner, std::uint64_t key, Found& found) REQUIRES(mutex);
 
@@ -76,6 +83,8 @@ class Model {
     bool is_over(const void* handle, const Object& poster) REQUIRES(mutex);
     void check_overlap(const TransferList& list, const Transfer& done, Found& found)
         REQUIRES(mutex);
+    /// Checks memory of the peer, if the peer is in this process and the key is that of a region.
+    void check_remote(const Object& poster, const Post& post, Found& found) REQUIRES(mutex);
     void check_queue(Object& poster, const Post& post, Found& found) REQUIRES(mutex);
     void check_unchanged(const Transfer& transfer, Found& found) REQUIRES(mutex);
     void drop(Object& poster, bool is_receive, TransferList::iterator transfer) REQUIRES(mutex);

@@ -19,6 +19,7 @@ struct Object {
     bool is_live = true;
     bool goes_with_owner = false;  ///< its owner frees it
     std::uint64_t key = 0;         ///< of a memory region
+    std::uint64_t remote_key = 0;  ///< of one that peers may use
     // Of a queue of events:
     std::uint64_t length = 0;       ///< entries that the program asked for
     std::uint64_t outstanding = 0;  ///< transfers posted whose completions come here
@@ -42,11 +43,11 @@ class Objects {
     void end(Object& object, const Origin& origin);
     void forget(Domain owner);
     bool is_fed(const void* queue) const;
-    /// For loops over all objects of an owner.
+    /// For loops over all objects of an owner, or, with nullptr, of all owners.
     template <class Visit>
     void for_each(Domain owner, const Visit& visit) {
         for (auto& [handle, object] : objects_)
-            if (object.owner == owner) visit(handle, object);
+            if (!owner || object.owner == owner) visit(handle, object);
     }
 
   private:

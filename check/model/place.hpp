@@ -29,7 +29,7 @@ Origin here();
 std::int64_t milliseconds_since(const Origin& origin);
 
 /// @return "FUNCTION (OBJECT+0xOFFSET)", where the offset is the one that addr2line takes; without
-/// the function if the object does not export it. Allocates.
+/// the function if the object's file has been stripped and does not export it. Allocates.
 std::string name_of(Place place);
 
 }  // namespace check

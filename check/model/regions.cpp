@@ -100,7 +100,7 @@ const Region* Regions::check(Domain domain, const Segment& segment, unsigned rig
         return nullptr;
     }
     if ((region->rights & rights) != rights) {
-        about(found, Kind::kRight, segment, region).what = name_of_rights(rights);
+        about(found, Kind::kRight, segment, region).what = name_of_rights(rights & ~region->rights);
         return nullptr;
     }
     if (zone && region->zone && region->zone != zone) {

@@ -25,6 +25,8 @@ const char* word_of(Check check) {
 }
 
 std::string segment_of(const Finding& finding) {
+    if (finding.segment == Finding::kRemoteSegment)
+        return fmt::format("the remote segment ({:#x}, {} bytes)", finding.address, finding.length);
     return fmt::format("segment {} ({:#x}, {} bytes)", finding.segment, finding.address,
                        finding.length);
 }

@@ -79,6 +79,9 @@ struct Endpoint {
     const void* receive_queue = nullptr;  ///< where completions of receives go
     const void* request_queue = nullptr;  ///< nullptr for a shared receive queue
     const void* shared = nullptr;         ///< its shared receive queue
+    std::uint64_t local_name = 0;         ///< of this end of its connection; 0: there was none
+    std::uint64_t remote_name = 0;        ///< of the other end
+    const void* peer = nullptr;           ///< the other end, if it is in this process
     std::uint64_t request_slots = 0;
     int most_receive_segments = 0;
     int most_request_segments = 0;

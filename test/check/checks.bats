@@ -47,6 +47,14 @@ finds() {
     finds ended DAT405 "dat_ep_post_send at ended .* registered at make_region .* and freed at ended "
 }
 
+@test "memory: a write to a region of this process that peers may only read" {
+    finds remote_right DAT403 "dat_ep_post_rdma_write at write_to .*: the remote segment \(.*, 8 bytes\) needs the right to remote write"
+}
+
+@test "memory: a write that leaves a region of this process" {
+    finds remote_range DAT402 "dat_ep_post_rdma_write at write_to .*: the remote segment \(.*, 8 bytes\) is not within the region of context .*, 4096 bytes, registered at register_in "
+}
+
 @test "buffers: a send buffer that is written before the completion" {
     finds changed DAT411 "dat_evd_wait at next .*segment 0 .*, 4096 bytes\) has changed since it was posted by dat_ep_post_send at send_from "
 }

@@ -5,27 +5,10 @@
 
 #include "test/check/program.h"
 
-/* The functions are not static, so that the messages name them. */
-void not_registered(int wrong);
-void out_of_range(int wrong);
-void no_right(int wrong);
-void other_zone(int wrong);
-void ended(int wrong);
-void changed(int wrong);
-void overlap(int wrong);
-void freed_in_flight(int wrong);
-void queue_too_small(int wrong);
-void never_signalled(int wrong);
-void endless_wait(int wrong);
-void left(int wrong);
-void used_after_free(int wrong);
-void other_ia(int wrong);
-void private_data(int wrong);
-
 /* -- memory ---------------------------------------------------------------------------- */
 
 /* The rmr_context is not what local segments need. */
-void not_registered(int wrong) {
+static void not_registered(int wrong) {
     struct region from = make_region(), to = make_region();
     DAT_LMR_TRIPLET segment = segment_of(&from, 0, 8);
     if (wrong) segment.lmr_context = 0x7fffff01;
@@ -38,7 +21,7 @@ void not_registered(int wrong) {
     free_region(&to);
 }
 
-void out_of_range(int wrong) {
+static void out_of_range(int wrong) {
     struct region from = make_region(), to = make_region();
     DAT_LMR_TRIPLET segment = segment_of(&from, LENGTH - 8, wrong ? 9 : 8);
     receive_into(there, segment_of(&to, 0, 64));
@@ -50,7 +33,7 @@ void out_of_range(int wrong) {
     free_region(&to);
 }
 
-void no_right(int wrong) {
+static void no_right(int wrong) {
     static char bytes[LENGTH];
     struct region region;
     const int write = wrong ? 0 : DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
@@ -61,7 +44,7 @@ void no_right(int wrong) {
     must(dat_lmr_free(region.lmr), "dat_lmr_free");
 }
 
-void other_zone(int wrong) {
+static void other_zone(int wrong) {
     static char bytes[LENGTH];
     DAT_PZ_HANDLE other;
     struct region region;
@@ -74,7 +57,7 @@ void other_zone(int wrong) {
     must(dat_pz_free(other), "dat_pz_free");
 }
 
-void ended(int wrong) {
+static void ended(int wrong) {
     struct region from = make_region(), to = make_region();
     DAT_LMR_TRIPLET segment = segment_of(&from, 0, 8);
     receive_into(there, segment_of(&to, 0, 8));
@@ -88,9 +71,34 @@ void ended(int wrong) {
     free_region(&to);
 }
 
+/* Writes to the peer, which is in this process too. */
+static void write_to(struct region* to, int privileges, int offset) {
+    static char bytes[LENGTH];
+    struct region from = make_region();
+    must(register_in(pz, to, bytes, privileges), "dat_lmr_create");
+    DAT_LMR_TRIPLET segment = segment_of(&from, 0, 8);
+    DAT_RMR_TRIPLET target = target_of(to, offset, 8);
+    if (dat_ep_post_rdma_write(here, 1, &segment, numbered(1), &target,
+                               DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS)
+        next(sends);
+    disconnect_both();
+    free_region(&from);
+    must(dat_lmr_free(to->lmr), "dat_lmr_free");
+}
+
+static void remote_right(int wrong) {
+    struct region to;
+    write_to(&to, wrong ? DAT_MEM_PRIV_READ_FLAG : DAT_MEM_PRIV_ALL_FLAG, 0);
+}
+
+static void remote_range(int wrong) {
+    struct region to;
+    write_to(&to, DAT_MEM_PRIV_ALL_FLAG, LENGTH - (wrong ? 7 : 8));
+}
+
 /* -- buffers in flight ----------------------------------------------------------------- */
 
-void changed(int wrong) {
+static void changed(int wrong) {
     struct region from = make_region(), to = make_region();
     receive_into(there, segment_of(&to, 0, LENGTH));
     send_from(here, segment_of(&from, 0, LENGTH), DAT_COMPLETION_DEFAULT_FLAG);
@@ -102,7 +110,7 @@ void changed(int wrong) {
     free_region(&to);
 }
 
-void overlap(int wrong) {
+static void overlap(int wrong) {
     struct region from = make_region(), to = make_region();
     receive_into(there, segment_of(&to, 0, 8));
     receive_into(there, segment_of(&to, wrong ? 7 : 8, 8));
@@ -115,7 +123,7 @@ void overlap(int wrong) {
     free_region(&to);
 }
 
-void freed_in_flight(int wrong) {
+static void freed_in_flight(int wrong) {
     struct region from = make_region(), to = make_region();
     receive_into(there, segment_of(&to, 0, 8));
     if (wrong && dat_lmr_free(to.lmr) == DAT_SUCCESS) to.lmr = DAT_HANDLE_NULL;
@@ -133,7 +141,7 @@ void freed_in_flight(int wrong) {
 /* -- queues ------------------------------------------------------------------------------ */
 
 /* The queue for receives was made for 8 completions. */
-void queue_too_small(int wrong) {
+static void queue_too_small(int wrong) {
     struct region to = make_region();
     const int count = wrong ? 9 : 8;
     for (int i = 0; i < count; ++i) {
@@ -144,7 +152,7 @@ void queue_too_small(int wrong) {
     free_region(&to);
 }
 
-void never_signalled(int wrong) {
+static void never_signalled(int wrong) {
     struct region from = make_region(), to = make_region();
     DAT_EP_PARAM param;
     must(dat_ep_query(here, DAT_EP_FIELD_ALL, &param), "dat_ep_query");
@@ -163,7 +171,7 @@ void never_signalled(int wrong) {
 }
 
 /* With OPENDAT_CHECK_ACTION=abort, or fail: otherwise the wrong one never ends. */
-void endless_wait(int wrong) {
+static void endless_wait(int wrong) {
     DAT_EVD_HANDLE evd = make_evd(8, DAT_EVD_DTO_FLAG);
     DAT_EVENT event;
     DAT_COUNT more;
@@ -174,12 +182,12 @@ void endless_wait(int wrong) {
 
 /* -- life ---------------------------------------------------------------------------------- */
 
-void left(int wrong) {
+static void left(int wrong) {
     DAT_EVD_HANDLE evd = make_evd(8, DAT_EVD_DTO_FLAG);
     if (!wrong) must(dat_evd_free(evd), "dat_evd_free");
 }
 
-void used_after_free(int wrong) {
+static void used_after_free(int wrong) {
     DAT_EVD_HANDLE evd = make_evd(8, DAT_EVD_DTO_FLAG);
     DAT_EVENT event;
     if (wrong) must(dat_evd_free(evd), "dat_evd_free");
@@ -187,7 +195,7 @@ void used_after_free(int wrong) {
     if (!wrong) must(dat_evd_free(evd), "dat_evd_free");
 }
 
-void other_ia(int wrong) {
+static void other_ia(int wrong) {
     DAT_EVD_HANDLE other_async = DAT_HANDLE_NULL;
     DAT_IA_HANDLE other;
     DAT_PZ_HANDLE zone;
@@ -201,7 +209,7 @@ void other_ia(int wrong) {
     must(dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG), "dat_ia_close");
 }
 
-void private_data(int wrong) {
+static void private_data(int wrong) {
     DAT_PROVIDER_ATTR attributes;
     must(dat_ia_query(ia, NULL, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_ALL, &attributes),
          "dat_ia_query");
@@ -224,6 +232,8 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"no_right", no_right},
                                {"other_zone", other_zone},
                                {"ended", ended},
+                               {"remote_right", remote_right},
+                               {"remote_range", remote_range},
                                {"changed", changed},
                                {"overlap", overlap},
                                {"freed_in_flight", freed_in_flight},
