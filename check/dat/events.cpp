@@ -85,16 +85,18 @@ bool find_endless(DAT_EVD_HANDLE evd, Found& found, Domain& domain) {
 }
 
 /// Checks a wait without end at an EVD to which nothing is attached. It may have events all the
-/// same, so the finding is told only after a wait that does not block.
+/// same, or another thread may attach something soon, so the finding is told after a while only.
 /// @return whether `code` is the wait's answer.
 bool check_endless(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
                    DAT_COUNT threshold, DAT_EVENT* event, DAT_COUNT* more, DAT_RETURN& code) {
-    Found found;
+    constexpr DAT_TIMEOUT kPatience = 1'000'000;  // us
     Domain domain = nullptr;
-    if (!find_endless(evd, found, domain)) return false;
-    code = checked.inner.evd_wait_func(evd, 0, threshold, event, more);
+    if (Found now; !find_endless(evd, now, domain)) return false;
+    code = checked.inner.evd_wait_func(evd, kPatience, threshold, event, more);
     if (DAT_GET_TYPE(code) != DAT_TIMEOUT_EXPIRED) return true;
-    code = refuse(checked, domain, found, call);
+    Found later;
+    if (!find_endless(evd, later, domain)) return false;
+    code = refuse(checked, domain, later, call);
     return code != kSuccess;
 }
 
