@@ -78,7 +78,7 @@ void Engine::push_rejected(Identifier& id, std::uint32_t reason,
 
 void Engine::disconnected(Identifier& id) {
     Events event = make_event(id, RDMA_CM_EVENT_DISCONNECTED);
-    process_.service().at(Clock::now() + kTimeWait, [this, number = id.number] {
+    process_.service().at(Clock::now() + scaled(kTimeWait), [this, number = id.number] {
         support::MutexLock lock(mutex);
         Identifier* id = find(number);
         if (id && id->state == State::kDisconnected) push(*id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
@@ -137,7 +137,7 @@ Result<void> Engine::send_by_rule(const std::shared_ptr<Peer>& peer, MessageType
         const auto late = [peer, type, copy = std::vector(body.begin(), body.end())] {
             (void)peer->send(type, copy);
         };
-        process_.service().at(Clock::now() + rule.duration, late);
+        process_.service().at(Clock::now() + scaled(rule.duration), late);
         return {};
     }
     const auto sent = peer->send(type, body);

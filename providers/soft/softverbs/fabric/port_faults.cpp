@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "providers/soft/softverbs/faults/rule_text.hpp"
+#include "providers/soft/softverbs/faults/time_scale.hpp"
 
 namespace softverbs {
 namespace {
@@ -38,7 +39,7 @@ void PortFaults::follow(std::shared_ptr<const faults::Plan> plan) {
     for (std::size_t number = 0; number < next->are_down.size(); ++number) {
         const faults::Rule& rule = next->plan->rules[number];
         if (rule.group() != faults::kState) continue;
-        const Deadline begin = next->plan->opened + rule.after;
+        const Deadline begin = next->plan->opened + scaled(rule.after);
         if (begin <= Clock::now())
             change(next, number, true);
         else
@@ -63,9 +64,9 @@ void PortFaults::change(const std::shared_ptr<Following>& following, std::size_t
     const faults::Rule& rule = plan.rules[number];
     const Deadline now = Clock::now();
     if (is_down && rule.duration != faults::Duration::zero())
-        at(now + rule.duration, following, number, false);
+        at(now + scaled(rule.duration), following, number, false);
     if (!is_down && rule.period != faults::Duration::zero())
-        at(now + rule.period - rule.duration, following, number, true);
+        at(now + scaled(rule.period - rule.duration), following, number, true);
     following->are_down[number] = is_down;
     if (is_down) plan.log->write(faults::to_text(rule), 0, "", fmt::format("pid {}", getpid()));
 }
