@@ -274,7 +274,7 @@ port soft1/2 -> down for 2s every 10s' ]
     yaml_rules
     export SOFTVERBS_FAULTS=@$BATS_TEST_TMPDIR/rules.yaml
     run_to_end good "$tool" run --only ibv_devinfo
-    grep -q 'fault rules are in force in this process: 4 ' "$BATS_TEST_TMPDIR/good.err"
+    grep -q 'fault rules are in force in this process: 3 ' "$BATS_TEST_TMPDIR/good.err"
     printf -- '- on: write\n  nht: 3\n  do: flush\n' >"$BATS_TEST_TMPDIR/rules.yaml"
     start bad "$tool" run --only ibv_devinfo
     never await_end bad
@@ -289,4 +289,30 @@ port soft1/2 -> down for 2s every 10s' ]
     run "$tool" explore --faults "@$BATS_TEST_TMPDIR/rules.yaml" -- true
     [ "$status" -eq 2 ]
     [[ ${lines[0]} = "softverbs explore: --faults: $BATS_TEST_TMPDIR/rules.yaml: line 2, column 3: 'nht', did you mean 'nth'?"* ]]
+}
+
+@test "with a time scale, an unanswered connection request ends early" {
+    # An hour, of which nobody waits more than the deadline.
+    export SOFTVERBS_CONNECT_TIMEOUT=3600000
+    export SOFTVERBS_TIME_SCALE=100000
+    rping_with 'req -> drop'
+    [ "$status" -ne 0 ]
+    grep -q 'RDMA_CM_EVENT_UNREACHABLE, error -110' "$BATS_TEST_TMPDIR"/client.*
+}
+
+@test "with a time scale, retries that take an hour end early" {
+    export SOFTVERBS_TIME_SCALE=100000
+    perftest ib_write_bw 'write:nth=100 -> silence' --qp-timeout=25
+    [ "$status" -ne 0 ]
+    has client 'Failed status 12:' || grep -q 'Failed status 12:' "$BATS_TEST_TMPDIR/client.err"
+}
+
+@test "with a time scale, the times of rules are shorter" {
+    export SOFTVERBS_TIME_SCALE=100000
+    perftest ib_send_bw 'send:nth=5 -> delay 60min'
+    [ "$status" -eq 0 ]
+    log | grep -qx 'send program=ib_send_bw qp=1 nth=5 -> delay 60min'
+    run "$tool" run --time-scale 0 true
+    [ "$status" -eq 125 ]
+    [ "${lines[0]}" = "softverbs: --time-scale: '0' is not a number from 1 to 100000" ]
 }

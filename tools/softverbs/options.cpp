@@ -34,6 +34,7 @@ enum Code {
     kFaultsCode,
     kSeedCode,
     kFaultLogCode,
+    kTimeScaleCode,
     kDryCode
 };
 
@@ -43,6 +44,8 @@ struct Option {
     const char* argument;  ///< nullptr for none
     const char* help;
 };
+
+constexpr unsigned kMostTimeScale = 100000;
 
 constexpr Option kHelp = {kHelpCode, "help", nullptr, "print this help"};
 constexpr Option kFabric = {kFabricCode, "fabric", "DIR",
@@ -75,6 +78,7 @@ const std::vector<CommandSyntax>& commands() {
            "malloc and large mmap return memory that peers reach by plain copies"},
           {kFaultsCode, "faults", "RULES", "apply fault rules, or those of a file: @FILE"},
           {kSeedCode, "seed", "N", "of rules with a probability; 0 to 2147483647 [1]"},
+          {kTimeScaleCode, "time-scale", "N", "the device's timers run N times as fast [1]"},
           {kFaultLogCode, "fault-log", "FILE",
            "log the faults that were applied there, as rules [faults.log in the fabric]"},
           kHelp}},
@@ -200,6 +204,8 @@ bool take(Options& options, int code, const char* value) {
         case kFaultLogCode:
             options.fault_log = std::filesystem::absolute(value).string();
             return true;
+        case kTimeScaleCode:
+            return take_count(options.time_scale, "--time-scale", value, kMostTimeScale);
         case kFabricCode:
             options.fabric = value;
             if (options.fabric.empty())

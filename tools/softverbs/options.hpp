@@ -37,6 +37,7 @@ struct Options {
     std::string faults;        ///< run: rules, or '@' and a file's name; "": as in the environment
     std::string seed;          ///< run, of the rules; "": as in the environment
     std::string fault_log;     ///< run; "": as in the environment
+    unsigned time_scale = 0;   ///< run; 0: as in the environment
     bool shared_heap = false;  ///< run
     bool json = false;         ///< ls, fault
     bool dry_run = false;      ///< clean

@@ -124,6 +124,8 @@ int run(const Options& options) {
     if (!options.faults.empty()) setenv("SOFTVERBS_FAULTS", options.faults.c_str(), 1);
     if (!options.seed.empty()) setenv("SOFTVERBS_FAULTS_SEED", options.seed.c_str(), 1);
     if (!options.fault_log.empty()) setenv("SOFTVERBS_FAULTS_LOG", options.fault_log.c_str(), 1);
+    if (options.time_scale != 0)
+        setenv("SOFTVERBS_TIME_SCALE", std::to_string(options.time_scale).c_str(), 1);
     if (options.only) setenv("SOFTVERBS_ONLY", "1", 1);
     if (!options.cm.empty()) setenv("SOFTVERBS_CM", options.cm.c_str(), 1);
     return options.explain ? run_and_explain(options.program) : replace_by(options.program);

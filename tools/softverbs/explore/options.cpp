@@ -84,6 +84,8 @@ std::vector<tools::Option> table(Options& options) {
         {"--only", nullptr, "as softverbs run has it", passed_on(options.device, "--only", false)},
         {"--devices", "N", "as softverbs run has it", passed_on(options.device, "--devices", true)},
         {"--ports", "N", "as softverbs run has it", passed_on(options.device, "--ports", true)},
+        {"--time-scale", "N", "as softverbs run has it",
+         passed_on(options.device, "--time-scale", true)},
         {"--drop-in", nullptr, "as softverbs run has it",
          passed_on(options.device, "--drop-in", false)},
         {"--shared-heap", nullptr, "as softverbs run has it",

@@ -92,12 +92,14 @@ void Engine::start_time_wait(const Identifier& id) {
     if (rule && rule->action == Action::kDrop) return;
     const int times = rule && rule->action == Action::kDuplicate ? 2 : 1;
     const faults::Duration later = rule ? rule->duration : faults::Duration::zero();
-    process_.service().at(Clock::now() + kTimeWait + later, [this, number = id.number, times] {
-        support::MutexLock lock(mutex);
-        Identifier* id = find(number);
-        if (!id || id->state != State::kDisconnected) return;
-        for (int i = 0; i < times; ++i) push(*id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
-    });
+    process_.service().at(Clock::now() + scaled(kTimeWait + later),
+                          [this, number = id.number, times] {
+                              support::MutexLock lock(mutex);
+                              Identifier* id = find(number);
+                              if (!id || id->state != State::kDisconnected) return;
+                              for (int i = 0; i < times; ++i)
+                                  push(*id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+                          });
 }
 
 void Engine::end_connection(std::uint32_t qp_num) {
@@ -160,7 +162,7 @@ Result<void> Engine::send_by_rule(const std::shared_ptr<Peer>& peer, MessageType
         const auto late = [peer, type, copy = std::vector(body.begin(), body.end())] {
             (void)peer->send(type, copy);
         };
-        process_.service().at(Clock::now() + rule.duration, late);
+        process_.service().at(Clock::now() + scaled(rule.duration), late);
         return {};
     }
     const auto sent = peer->send(type, body);

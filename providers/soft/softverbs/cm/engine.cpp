@@ -183,7 +183,7 @@ void Engine::face(Identifier& id, unsigned device) {
 
 void Engine::start_timer(Identifier& id, Clock::duration patience) {
     stop_timer(id);
-    id.answer_due = Clock::now() + patience;
+    id.answer_due = Clock::now() + scaled(patience);
     id.timer =
         process_.service().at(id.answer_due, [this, number = id.number] { no_answer(number); });
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "providers/soft/softverbs/faults/rule_text.hpp"
+#include "providers/soft/softverbs/faults/time_scale.hpp"
 
 namespace softverbs {
 namespace {
@@ -30,7 +31,7 @@ bool is_event(const faults::Rule& rule) {
 /// An event comes for the first time when somebody can have heard of it.
 Deadline begin_of(const faults::Plan& plan, const faults::Rule& rule) {
     const bool is_first = is_event(rule) && rule.after == faults::Duration::zero();
-    return plan.opened + (is_first ? rule.period : rule.after);
+    return plan.opened + scaled(is_first ? rule.period : rule.after);
 }
 
 void add(DeviceStates& states, const faults::Rule& rule) {
@@ -106,9 +107,9 @@ void PortFaults::change(const std::shared_ptr<Following>& following, std::size_t
     state.is_on = begins;
     state.next = {};
     if (begins && rule.duration != faults::Duration::zero())
-        at(now + rule.duration, following, number, false);
+        at(now + scaled(rule.duration), following, number, false);
     if (is_over && rule.period != faults::Duration::zero())
-        at(now + rule.period - rule.duration, following, number, true);
+        at(now + scaled(rule.period - rule.duration), following, number, true);
     if (begins) plan.log->write(faults::to_text(rule), 0, "", fmt::format("pid {}", getpid()));
     if (is_event(rule)) happened_(rule.action, ports_of(rule));
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <tl/expected.hpp>
 
+#include "providers/soft/softverbs/faults/time_scale.hpp"
 #include "support/base/guard.hpp"
 #include "support/base/unique_fd.hpp"
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "providers/soft/softverbs/faults/rule_files.hpp"
+#include "providers/soft/softverbs/faults/time_scale.hpp"
 #include "support/base/text_file.hpp"
 #include "support/log/log.hpp"
 #include "support/settings/settings.hpp"
@@ -52,6 +53,7 @@ std::vector<Trigger> process_triggers(const Plan& plan) {
 int Faults::open(const std::string& fabric) {
     fabric_ = fabric;
     opened_ = std::chrono::steady_clock::now();
+    set_time_scale();
     auto rules = own_rules();
     if (!rules) return rules.error();
     own_rules_ = std::move(*rules);

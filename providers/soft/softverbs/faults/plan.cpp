@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "providers/soft/softverbs/faults/rule_text.hpp"
+#include "providers/soft/softverbs/faults/time_scale.hpp"
 #include "support/settings/environment.hpp"
 
 namespace softverbs::faults {
@@ -105,8 +106,8 @@ bool Trigger::is_due() const {
         const double drawn = static_cast<double>(mixed(key_ + count_) >> 11) * kUnit;
         if (drawn >= rule.probability) return false;
     }
-    if (rule.after != Duration::zero() && plan_->age() < rule.after) return false;
-    return rule.before == Duration::zero() || plan_->age() < rule.before;
+    if (rule.after != Duration::zero() && plan_->age() < scaled(rule.after)) return false;
+    return rule.before == Duration::zero() || plan_->age() < scaled(rule.before);
 }
 
 }  // namespace softverbs::faults

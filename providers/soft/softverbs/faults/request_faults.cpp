@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "providers/soft/softverbs/faults/time_scale.hpp"
+
 namespace softverbs::faults {
 namespace {
 
@@ -28,7 +30,7 @@ bool concerns(const Rule& rule, Subject operation, std::uint64_t size) {
 RequestFaults::Clock::time_point end_of(const Rule& rule) {
     using Clock = RequestFaults::Clock;
     return rule.duration == Duration::zero() ? Clock::time_point::max()
-                                             : Clock::now() + rule.duration;
+                                             : Clock::now() + scaled(rule.duration);
 }
 
 }  // namespace
@@ -92,12 +94,12 @@ int RequestFaults::of_post() {
 void RequestFaults::begin(const Rule& rule, std::uint64_t size) {
     switch (rule.action) {
         case Action::kDelay:
-            release_ = Clock::now() + rule.duration;
+            release_ = Clock::now() + scaled(rule.duration);
             break;
         case Action::kBandwidth: {
             const double seconds = static_cast<double>(size) / static_cast<double>(rule.rate);
-            free_ = std::max(free_, Clock::now()) +
-                    std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+            free_ = std::max(free_, Clock::now()) + scaled(std::chrono::duration_cast<Duration>(
+                                                        std::chrono::duration<double>(seconds)));
             release_ = free_;
             break;
         }

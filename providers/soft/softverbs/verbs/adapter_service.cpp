@@ -275,7 +275,7 @@ void Adapter::peer_died(const std::shared_ptr<Peer>& peer) {
         cqs_.each([](CompletionQueue& cq) { cq.repeat_wake(); });
     });
     if (!concerned) return;
-    process_.service().at(Clock::now() + kLongestSilence, [this, peer] {
+    process_.service().at(Clock::now() + scaled(kLongestSilence), [this, peer] {
         support::MutexLock guard(mutex);
         each_queue_pair([&](QueuePair& qp) { qp.give_up_peer(*peer); });
     });

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "providers/soft/softverbs/faults/time_scale.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
 
 namespace softverbs {
@@ -74,7 +75,7 @@ void AsyncEvents::hold(Queue& made, faults::Duration duration) {
         held_.splice(held_.end(), one);
     }
     try {
-        adapter->process().service().at(Clock::now() + duration, [adapter, ticket] {
+        adapter->process().service().at(Clock::now() + scaled(duration), [adapter, ticket] {
             adapter->each_context([ticket](Context& context) { context.events.release(ticket); });
         });
     } catch (const std::bad_alloc&) {

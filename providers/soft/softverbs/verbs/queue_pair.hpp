@@ -412,7 +412,7 @@ class QueuePair : public ExtendableQp {
     void await_agent() EXCLUDES(send_lock_);
     Deadline wait_deadline(Progress reason, bool& endless) const REQUIRES(send_lock_);
     Deadline retry_deadline(Progress reason) const REQUIRES(send_lock_);
-    std::chrono::microseconds rnr_delay() const REQUIRES(send_lock_);
+    std::chrono::nanoseconds rnr_delay() const REQUIRES(send_lock_);
 
     // -- datagram_receive.cpp, for datagram queue pairs
     /// @return nullptr when a shared receive queue has no such slot.

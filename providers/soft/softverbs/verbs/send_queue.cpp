@@ -335,9 +335,9 @@ void QueuePair::drain() {
 }
 
 /// @return how long the peer asks us to wait before a retry when it is not ready to receive.
-std::chrono::microseconds QueuePair::rnr_delay() const {
+std::chrono::nanoseconds QueuePair::rnr_delay() const {
     const std::uint32_t code = target_.entry->min_rnr_timer.load() & 31;
-    return std::chrono::microseconds(std::uint64_t{10} * kRnrDelays[code]);
+    return scaled(std::chrono::microseconds(std::uint64_t{10} * kRnrDelays[code]));
 }
 
 /// @return how long a request retries that has to wait for this reason.
@@ -350,12 +350,12 @@ Deadline QueuePair::retry_deadline(Progress reason) const {
 /// @return when a wait ends, by the queue pair's attributes: how long the peer may be without a
 /// receive, or unready. Sets `endless` if they set no limit.
 Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
-    using std::chrono::microseconds;
+    using std::chrono::nanoseconds;
     const Deadline now = Clock::now();
     if (reason == Progress::kLocked) return now + kRetryPause;
     if (reason == Progress::kDelayed) return faults_ ? faults_->release() : now;
     if (reason == Progress::kAway)
-        return now + std::clamp<microseconds>(rnr_delay(), kShortestPause, kRetryPause);
+        return now + std::clamp<nanoseconds>(rnr_delay(), kShortestPause, kRetryPause);
     if (reason == Progress::kNoReceive) {
         endless = attributes_.rnr_retry == 7;
         return now + rnr_delay() * attributes_.rnr_retry;
@@ -364,12 +364,12 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     // The specification lets an adapter take up to four times the time-out it was given.
     endless = attributes_.timeout == 0;
     const double timeout_us = 4.096 * 4 * static_cast<double>(1u << (attributes_.timeout & 31));
-    const microseconds patience(
-        static_cast<std::uint64_t>(timeout_us * (attributes_.retry_cnt + 1)));
+    const nanoseconds patience = scaled(std::chrono::microseconds(
+        static_cast<std::uint64_t>(timeout_us * (attributes_.retry_cnt + 1))));
     if (reason != Progress::kNoAnswer) return now + patience;
-    const bool shorter = !endless && patience < kLongestSilence;
+    const bool shorter = !endless && patience < scaled(kLongestSilence);
     endless = false;
-    return now + (shorter ? patience : microseconds(kLongestSilence));
+    return now + (shorter ? patience : scaled(kLongestSilence));
 }
 
 [[gnu::noinline]] void QueuePair::begin_wait(Progress reason) {
