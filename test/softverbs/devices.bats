@@ -126,7 +126,8 @@ ready() { grep -q 'async event FD' "$BATS_TEST_TMPDIR/watch.out"; }
     never env SOFTVERBS_CONNECT_TIMEOUT=200 timeout 60 "${soft[@]}" rping -c -a 127.0.0.2 -C 1
     "$tool" port soft1 up
     [ "$("$tool" port soft1)" = "soft1/1: up" ]
-    run_to_end client "${soft[@]}" rping -c -a 127.0.0.2 -C 1
+    start client "${soft[@]}" rping -c -a 127.0.0.2 -C 1
+    await_rping client
     await_rping server
     eventually watches 3
     [ "$(awk '/event_type/ { print $2, $NF }' "$BATS_TEST_TMPDIR/watch.out" | tr '\n' ';')" = \
