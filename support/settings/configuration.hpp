@@ -85,6 +85,7 @@ inline constexpr ConfigurationShortName kShortNames[] = {
     {"softverbs", "faults_log", Setting::kSoftverbsFaultsLog},
     {"softverbs", "devices", Setting::kSoftverbsDevices},
     {"softverbs", "ports", Setting::kSoftverbsPorts},
+    {"softverbs", "link", Setting::kSoftverbsLink},
     {"softverbs", "copy", Setting::kSoftverbsCopy},
     {"softverbs", "placement", Setting::kSoftverbsPlacement},
 };
