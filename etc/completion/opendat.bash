@@ -91,7 +91,7 @@ _opendat_in_program() {
     [[ ${COMP_WORDS[1]-} = run ]] || return 1
     for ((i = 2; i < COMP_CWORD; ++i)); do
         case ${COMP_WORDS[i]} in
-            --fabric | --cm | --devices | --ports | --faults | --seed | --fault-log | --time-scale) [[ ${COMP_WORDS[i + 1]-} != '=' ]] || ((++i)); ((++i)) ;;
+            --fabric | --cm | --devices | --ports | --link | --faults | --seed | --fault-log | --time-scale) [[ ${COMP_WORDS[i + 1]-} != '=' ]] || ((++i)); ((++i)) ;;
             -*) ;;
             *) return 0 ;;
         esac

@@ -52,6 +52,7 @@ verbs_tests = \
     test/softverbs/verbs_placement_test \
     test/softverbs/verbs_scale_test \
     test/softverbs/verbs_devices_test \
+    test/softverbs/verbs_roce_test \
     test/softverbs/verbs_link_test \
     test/softverbs/verbs_faults_test \
     test/softverbs/fault_rules_test \
@@ -121,8 +122,8 @@ test_softverbs_verbs_hostile_test_SOURCES = %reldir%/verbs_hostile_test.cpp %rel
 test_softverbs_verbs_hostile_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_scribbles_test_SOURCES = %reldir%/verbs_scribbles_test.cpp %reldir%/attacker.hpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_softverbs_verbs_scribbles_test_LDADD = $(verbs_test_libs)
-TESTS += %reldir%/many_processes.bats %reldir%/devices.bats %reldir%/faults.bats
-EXTRA_DIST += %reldir%/many_processes.bats %reldir%/devices.bats %reldir%/faults.bats
+TESTS += %reldir%/many_processes.bats %reldir%/devices.bats %reldir%/roce.bats %reldir%/faults.bats
+EXTRA_DIST += %reldir%/many_processes.bats %reldir%/devices.bats %reldir%/roce.bats %reldir%/faults.bats
 check_DATA += test/bench/mesh
 # The rules that a device keeps, as a table: run on soft0 here, on rdma_rxe in test/kernel.
 EXTRA_PROGRAMS += test/softverbs/fidelity
@@ -169,6 +170,8 @@ test_softverbs_verbs_link_test_SOURCES = %reldir%/verbs_link_test.cpp %reldir%/c
 test_softverbs_verbs_link_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_devices_test_SOURCES = %reldir%/verbs_devices_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_softverbs_verbs_devices_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_roce_test_SOURCES = %reldir%/verbs_roce_test.cpp %reldir%/datagram_pair.hpp %reldir%/cm_fixture.hpp $(verbs_test_headers)
+test_softverbs_verbs_roce_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_scale_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)

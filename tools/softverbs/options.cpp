@@ -29,6 +29,7 @@ enum Code {
     kExplainCode,
     kDevicesCode,
     kPortsCode,
+    kLinkCode,
     kDropInCode,
     kSharedHeapCode,
     kFaultsCode,
@@ -73,6 +74,8 @@ const std::vector<CommandSyntax>& commands() {
           {kExplainCode, "explain", nullptr, "say at the end which devices it took, and why"},
           {kDevicesCode, "devices", "N", "show N devices, soft0 and following; 1 to 16 [1]"},
           {kPortsCode, "ports", "N", "each with N ports; 1 or 2 [1]"},
+          {kLinkCode, "link", "LAYER",
+           "the devices' link layer, one of infiniband, roce [infiniband]"},
           {kDropInCode, "drop-in", nullptr, "also for programs that load libibverbs by dlopen"},
           {kSharedHeapCode, "shared-heap", nullptr,
            "malloc and large mmap return memory that peers reach by plain copies"},
@@ -224,6 +227,11 @@ bool take(Options& options, int code, const char* value) {
             return take_count(options.devices, "--devices", value, kMostDevices);
         case kPortsCode:
             return take_count(options.ports, "--ports", value, kMostPorts);
+        case kLinkCode:
+            options.link = value;
+            if (parse_link_layer(value)) return true;
+            std::fprintf(stderr, "softverbs: --link: '%s' is neither infiniband nor roce\n", value);
+            return false;
         case kDropInCode:
             return options.drop_in = true;
         case kSharedHeapCode:

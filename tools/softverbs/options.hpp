@@ -33,6 +33,7 @@ struct Options {
     bool explain = false;      ///< run
     unsigned devices = 0;      ///< run; 0: as in the environment
     unsigned ports = 0;        ///< run; 0: as in the environment
+    std::string link;          ///< run: "": as in the environment
     bool drop_in = false;      ///< run
     std::string faults;        ///< run: rules, or '@' and a file's name; "": as in the environment
     std::string seed;          ///< run, of the rules; "": as in the environment

@@ -121,6 +121,7 @@ int run(const Options& options) {
     if (options.devices != 0)
         setenv("SOFTVERBS_DEVICES", std::to_string(options.devices).c_str(), 1);
     if (options.ports != 0) setenv("SOFTVERBS_PORTS", std::to_string(options.ports).c_str(), 1);
+    if (!options.link.empty()) setenv("SOFTVERBS_LINK", options.link.c_str(), 1);
     if (!options.faults.empty()) setenv("SOFTVERBS_FAULTS", options.faults.c_str(), 1);
     if (!options.seed.empty()) setenv("SOFTVERBS_FAULTS_SEED", options.seed.c_str(), 1);
     if (!options.fault_log.empty()) setenv("SOFTVERBS_FAULTS_LOG", options.fault_log.c_str(), 1);

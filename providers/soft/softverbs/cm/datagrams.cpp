@@ -62,6 +62,11 @@ void Engine::on_resolved(const std::shared_ptr<Peer>& peer, const ResolveReply& 
     face(*id, reply.device);
     answer.ah_attr.dlid = lid_of(process_, id->remote_port);
     answer.ah_attr.port_num = id->public_part.port_num;
+    if (!is_roce()) return;
+    answer.ah_attr.is_global = 1;
+    answer.ah_attr.grh.dgid = id->public_part.route.addr.addr.ibaddr.dgid;
+    answer.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index_for(id->source));
+    answer.ah_attr.grh.hop_limit = 1;
 }
 
 int fill_datagram_attributes(const Identifier& id, ibv_qp_attr& attr, int& mask) {

@@ -172,13 +172,14 @@ void Engine::bind_to_device(Identifier& id) {
     std::uint16_t pkey = 0;
     ibv_query_pkey(handle.verbs, 1, 0, &pkey);
     address.pkey = pkey;
-    address.sgid = gid_of(process_, {device, 1});
+    address.sgid = gid_of(process_, {device, 1}, gid_index_for(id.source));
     face(id, is_any(id.destination) ? device : device_at(id.destination));
 }
 
 void Engine::face(Identifier& id, unsigned device) {
     id.remote_port = {device % kMostDevices, 1};
-    id.public_part.route.addr.addr.ibaddr.dgid = gid_of(process_, id.remote_port);
+    id.public_part.route.addr.addr.ibaddr.dgid =
+        gid_of(process_, id.remote_port, gid_index_for(id.source));
 }
 
 void Engine::start_timer(Identifier& id, Clock::duration patience) {

@@ -14,6 +14,8 @@
 namespace softverbs {
 namespace {
 
+constexpr std::uint8_t kRoceHops = 64;  ///< of a path between IP addresses, as Linux has it
+
 in6_addr loopback(int family) {
     return family == AF_INET6 ? in6addr_loopback : mapped({htonl(INADDR_LOOPBACK)});
 }
@@ -126,6 +128,7 @@ void fill_path(Identifier& id) {
     ibv_query_port(id.public_part.verbs, 1, &port);
     id.path.sgid = address.sgid;
     id.path.dgid = address.dgid;
+    id.path.hop_limit = is_roce() ? kRoceHops : 0;
     id.path.slid = htons(port.lid);
     id.path.dlid = htons(lid_of(id.engine->process(), id.remote_port));
     id.path.pkey = address.pkey;

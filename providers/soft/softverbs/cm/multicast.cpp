@@ -57,11 +57,11 @@ bool is_assigned(const in6_addr& address) {
            address.s6_addr[2] == kSignatureAssigned && address.s6_addr[3] == kIpoib;
 }
 
-/// Maps an address to its group's GID as Linux does.
+/// Maps an address to its group's GID as Linux does: on RoCE v2 the GID is the address.
 in6_addr mgid_of(const GroupAddress& group, int port_space) {
     const in6_addr& from = group.address;
     if (is_any(from)) return new_group();
-    if (group.family == AF_IB || is_assigned(from)) return from;
+    if (group.family == AF_IB || is_assigned(from) || is_roce()) return from;
     const std::uint8_t user = port_space == RDMA_PS_UDP ? kRdmaCm : kIpoib;
     in6_addr gid = group_head(group.family == AF_INET ? kSignatureV4 : kSignatureV6, user);
     if (group.family == AF_INET) {
@@ -73,8 +73,9 @@ in6_addr mgid_of(const GroupAddress& group, int port_space) {
     return gid;
 }
 
-/// Several groups may have one LID, as in a real subnet.
+/// Several groups may have one LID, as in a real subnet. RoCE has none.
 std::uint16_t mlid_of(const in6_addr& mgid) {
+    if (is_roce()) return 0;
     return static_cast<std::uint16_t>(kFirstMulticastLid +
                                       hash_of_destination(mgid, 0) % kMulticastLids);
 }
@@ -97,6 +98,7 @@ void describe(const Identifier& id, Membership& membership, Event& event) {
     group.private_data = membership.context;
     group.ah_attr.is_global = 1;
     group.ah_attr.grh.dgid = membership.mgid;
+    group.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index_for(id.source));
     group.ah_attr.grh.hop_limit = 1;
     group.ah_attr.dlid = membership.mlid;
     group.ah_attr.port_num = id.public_part.port_num;
@@ -116,7 +118,7 @@ int join(Identifier& id, const sockaddr* address, std::uint32_t flags, void* con
     Membership& membership = made.front();
     support::MutexLock lock(id.engine->mutex);
     if (!can_join(id)) return EINVAL;
-    const bool is_group = membership.mgid.raw[0] == 0xff;
+    const bool is_group = softverbs::is_group(membership.mgid);
     Event& event = is_group ? id.engine->push(id, RDMA_CM_EVENT_MULTICAST_JOIN)
                             : id.engine->push(id, RDMA_CM_EVENT_MULTICAST_ERROR, -EINVAL);
     describe(id, membership, event);

@@ -30,6 +30,7 @@ int fill_ready_to_receive(const Identifier& id, ibv_qp_attr& attr, int& mask) {
     attr.ah_attr = {};
     attr.ah_attr.is_global = 1;
     attr.ah_attr.grh.dgid = id.public_part.route.addr.addr.ibaddr.dgid;
+    attr.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index_for(id.source));
     attr.ah_attr.grh.hop_limit = 1;
     attr.ah_attr.dlid = lid_of(id.engine->process(), id.remote_port);
     attr.ah_attr.port_num = id.public_part.port_num;

@@ -114,7 +114,7 @@ Result<std::unique_ptr<Index>> Index::join(const Directory& directory, const in6
     if (auto opened = index->open_file(); !opened) return tl::unexpected(opened.error());
     Transaction transaction(*index);
     if (transaction.error()) return tl::unexpected(transaction.error());
-    Result<Header> header = index->read_header(transaction);
+    Result<Header> header = index->read_header_of_our_link(transaction);
     if (!header) {
         support::report_limit(header.error(), "the fabric's index", directory.path());
         return tl::unexpected(header.error());
@@ -133,7 +133,9 @@ Result<std::uint64_t> Index::hash_of(const Directory& directory) {
     if (auto opened = index.open_file(); !opened) return tl::unexpected(opened.error());
     Transaction transaction(index);
     if (transaction.error()) return tl::unexpected(transaction.error());
-    return index.read_header(transaction).map([](const Header& header) { return header.hash; });
+    return index.read_header_of_our_link(transaction).map([](const Header& header) {
+        return header.hash;
+    });
 }
 
 Result<void> Index::open_file() {
@@ -170,6 +172,23 @@ Result<Index::Header> Index::read_header(Transaction& transaction) {
     return tl::unexpected(EIO);
 }
 
+/// The link layer is that of the living members. Where nobody lives it becomes that of this
+/// process.
+Result<Index::Header> Index::read_header_of_our_link(Transaction& transaction) {
+    Result<Header> header = read_header(transaction);
+    const LinkLayer ours = link_layer();
+    if (!header || header->link == ours) return header;
+    if (is_locked(0, kSlots)) {
+        support::report<support::kFabricLinkDiffers>(directory_.path(), to_text(header->link),
+                                                     to_text(ours));
+        return tl::unexpected(EPROTO);
+    }
+    header->link = ours;
+    transaction.write(0, *header);
+    if (transaction.error()) return tl::unexpected(transaction.error());
+    return header;
+}
+
 Result<Index::Header> Index::make_header(Transaction& transaction) {
     if (ftruncate(file_.get(), 0) != 0) return tl::unexpected(errno);
     directory_.remove_all("member-");
@@ -179,6 +198,7 @@ Result<Index::Header> Index::make_header(Transaction& transaction) {
     header.hash = hash_ = random_number();
     header.fresh_block = 1;
     header.next_port = kFirstFreePort;
+    header.link = link_layer();
     transaction.write(0, header);
     if (transaction.error()) return tl::unexpected(transaction.error());
     return header;

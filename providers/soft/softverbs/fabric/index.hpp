@@ -56,7 +56,7 @@ class Index {
   public:
     /// Opens or creates the index in `directory`, takes a slot, and removes what dead members left
     /// behind. `address` is the one that SOFTVERBS_ADDRESS publishes. `directory` must outlive the
-    /// index.
+    /// index. @return EPROTO when living members have another link layer, which is reported.
     static Result<std::unique_ptr<Index>> join(const Directory& directory, const in6_addr& address);
     /// Gives back blocks, ports, the slot and the socket's name.
     ~Index();
@@ -66,7 +66,8 @@ class Index {
     /// Called in a child after fork: closes the descriptor and leaves the file as it is.
     void abandon();
 
-    /// The fabric's hash, read without joining; creates the index if there is none.
+    /// The fabric's hash, read without joining; creates the index if there is none. @return EPROTO
+    /// as join() does.
     static Result<std::uint64_t> hash_of(const Directory& directory);
 
     // -- for processes that are not members
@@ -185,6 +186,7 @@ class Index {
     std::vector<T> read_many(off_t offset, std::size_t count) const;
     Result<Header> read_header(Transaction& transaction);
     Result<Header> make_header(Transaction& transaction);
+    Result<Header> read_header_of_our_link(Transaction& transaction);
     Result<void> take_slot(Transaction& transaction, Header& header, const in6_addr& address);
     void bury_dead(Transaction& transaction, Header& header);
     void remove_names(std::uint32_t slot) const;

@@ -28,8 +28,8 @@ struct Index::Header {
     std::uint32_t queue_tail;   ///< number of blocks put into that queue so far
     std::uint32_t next_port;
     std::uint32_t attachments_used;  ///< records from here on have never been used
-    std::uint32_t reserved;
-    std::uint64_t group_changes;  ///< number of changes of any multicast group so far
+    LinkLayer link;                  ///< of all members; changed while there are none
+    std::uint64_t group_changes;     ///< number of changes of any multicast group so far
 
     bool is_sane() const {
         return slots_used <= kSlots && fresh_block >= 1 && fresh_block <= kBlocks &&

@@ -96,6 +96,9 @@ Result<void> Process::start(const Prepare& prepare) {
     if (!address || is_any(*address)) support::report<support::kBadSoftverbsAddress>(wanted);
     address_ = address && !is_any(*address) ? *address : mapped({htonl(INADDR_LOOPBACK)});
 
+    const std::string link = support::setting_text(support::Setting::kSoftverbsLink);
+    if (!parse_link_layer(link)) support::report<support::kBadSoftverbsLink>(link);
+
     auto directory = Directory::open();
     if (!directory) return tl::unexpected(directory.error());
     directory_ = std::move(*directory);
@@ -103,6 +106,8 @@ Result<void> Process::start(const Prepare& prepare) {
     if (!index) return tl::unexpected(index.error());
     index_ = std::move(*index);
     rule_changes_ = index_->rule_changes();
+    lids_ = lids_of(index_->hash());
+    first_gid_ = gid_of(index_->hash(), PortId::at(0));
     if (const int cause = faults_.open(directory_->path())) return tl::unexpected(cause);
     auto arena = prepare(*this);
     if (!arena) {

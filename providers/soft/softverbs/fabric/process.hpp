@@ -21,6 +21,7 @@
 #include "providers/soft/softverbs/fabric/message.hpp"
 #include "providers/soft/softverbs/fabric/peer.hpp"
 #include "providers/soft/softverbs/fabric/port_faults.hpp"
+#include "providers/soft/softverbs/fabric/ports.hpp"
 #include "providers/soft/softverbs/fabric/result.hpp"
 #include "providers/soft/softverbs/fabric/service.hpp"
 #include "providers/soft/softverbs/faults/faults.hpp"
@@ -66,6 +67,13 @@ class Process {
     // ------------------------------------------------------------------------------------
     /// The same for all members of one fabric, different in another fabric. Part of LID and GID.
     std::uint64_t fabric_hash() const;
+    const Lids& lids() const { return lids_; }
+    /// @return GID 0 of a port. Inline, since it is part of datagrams.
+    union ibv_gid first_gid(PortId port) const {
+        union ibv_gid gid = first_gid_;
+        gid.raw[15] = static_cast<std::uint8_t>(gid.raw[15] | port.index());
+        return gid;
+    }
     MemberId member() const;
     /// SOFTVERBS_ADDRESS, IPv4 as mapped IPv6.
     const in6_addr& address() const { return address_; }
@@ -172,6 +180,8 @@ class Process {
     std::unique_ptr<Index> index_;
     faults::Faults faults_;
     in6_addr address_ = {};
+    Lids lids_;
+    union ibv_gid first_gid_ = {};  ///< of PortId::at(0)
     PublishedArena arena_;
     UniqueFd listener_;
     std::optional<Bell> doorbell_;

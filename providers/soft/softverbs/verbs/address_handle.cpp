@@ -4,32 +4,44 @@
 #include <endian.h>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <new>
 
 #include "providers/soft/softverbs/verbs/query.hpp"
+#include "providers/soft/softverbs/verbs/roce_header.hpp"
 
 namespace softverbs {
 namespace {
 
-constexpr std::uint32_t kFlowLabel = 0xfffff;
-constexpr std::uint32_t kHeaderVersion = 6;
-
-/// Returns the first word of a global route header, which is that of an IPv6 header.
-std::uint32_t header_word(const ibv_global_route& route) {
-    return htobe32(kHeaderVersion << 28 | std::uint32_t{route.traffic_class} << 20 |
-                   (route.flow_label & kFlowLabel));
+std::uint8_t destination_port(const Process& process, const ibv_ah_attr& attributes) {
+    if (attributes.is_global && is_group(attributes.grh.dgid)) return AddressVector::kAnyPort;
+    const auto port = port_at(process, attributes);
+    return static_cast<std::uint8_t>(port ? port->index() : unsigned{AddressVector::kNoPort});
 }
 
-bool names_our_port(const ibv_ah_attr& attributes) {
-    if (!is_port(attributes.port_num)) return false;
-    return !attributes.is_global || attributes.grh.sgid_index == 0;
+/// Describes the sender of a datagram on RoCE.
+/// @return 0 or an errno.
+int describe_roce_sender(ibv_context* context, const ibv_grh& grh, ibv_ah_attr& attributes) {
+    union ibv_gid mine;
+    ibv_gid_type type;
+    if (!read_roce_header(grh, attributes.grh, mine, type)) return EPROTONOSUPPORT;
+    for (unsigned index = 0; index < gid_count(); ++index) {
+        union ibv_gid gid;
+        ibv_query_gid(context, attributes.port_num, static_cast<int>(index), &gid);
+        const bool is_it = gid_type_at(index) == type && std::memcmp(&gid, &mine, sizeof gid) == 0;
+        if (!is_it) continue;
+        attributes.is_global = 1;
+        attributes.grh.sgid_index = static_cast<std::uint8_t>(index);
+        return 0;
+    }
+    return EINVAL;
 }
 
 }  // namespace
 
 AddressHandle* AddressHandle::create(ProtectionDomain& pd, const ibv_ah_attr& attributes) {
-    if (!names_our_port(attributes)) {
+    if (!is_port(attributes.port_num) || !is_path(attributes)) {
         errno = EINVAL;
         return nullptr;
     }
@@ -45,19 +57,15 @@ AddressHandle* AddressHandle::create(ProtectionDomain& pd, const ibv_ah_attr& at
     AddressVector& vector = ah->vector_;
     vector.pd = pd.number();
     vector.is_global = attributes.is_global != 0;
-    vector.sl = attributes.sl & 15;
+    vector.sl = is_roce() ? kind_of_packet(attributes.grh) : attributes.sl & 15;
     if (vector.is_global) {
         vector.dgid = attributes.grh.dgid;
         vector.hop_limit = attributes.grh.hop_limit;
         vector.version_tclass_flow = header_word(attributes.grh);
+        vector.sgid_index = attributes.grh.sgid_index;
     }
-    const auto port = port_at(adapter.process(), attributes);
-    vector.port =
-        static_cast<std::uint8_t>(port ? port->index() : unsigned{AddressVector::kNoPort});
-    if (vector.is_multicast()) {
-        vector.port = AddressVector::kAnyPort;
-        vector.mlid = attributes.dlid;
-    }
+    vector.port = destination_port(adapter.process(), attributes);
+    if (vector.is_multicast() && !is_roce()) vector.mlid = attributes.dlid;
     vector.own_port =
         static_cast<std::uint8_t>(PortId{pd.owner().device, attributes.port_num}.index());
     ++pd.users;
@@ -97,6 +105,12 @@ int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv
     attributes->src_path_bits = wc->dlid_path_bits;
     attributes->port_num = port;
     if ((wc->wc_flags & IBV_WC_GRH) == 0) return 0;
+    if (softverbs::is_roce()) {
+        const int error = softverbs::describe_roce_sender(context, *grh, *attributes);
+        if (error == 0) return 0;
+        errno = error;
+        return -1;
+    }
     union ibv_gid mine;
     const bool is_ours =
         ibv_query_gid(context, port, 0, &mine) == 0 &&
@@ -109,7 +123,7 @@ int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv
     attributes->is_global = 1;
     attributes->grh.dgid = grh->sgid;
     attributes->grh.sgid_index = 0;
-    attributes->grh.flow_label = word & softverbs::kFlowLabel;
+    attributes->grh.flow_label = word & softverbs::kFlowLabelBits;
     attributes->grh.traffic_class = static_cast<std::uint8_t>(word >> 20);
     attributes->grh.hop_limit = grh->hop_limit;
     return 0;

@@ -17,8 +17,9 @@ struct AddressVector {
     std::uint8_t port;      ///< kAnyPort, kNoPort or the PortId::index() of the destination
     std::uint8_t own_port;  ///< PortId::index() of the sender's
     bool is_global;         ///< with a global route header
-    std::uint8_t sl;
+    std::uint8_t sl;        ///< the receiver's ibv_wc::sl; on RoCE a kind_of_packet()
     std::uint8_t hop_limit;
+    std::uint8_t sgid_index;
     std::uint16_t mlid;                 ///< of a multicast group
     std::uint32_t version_tclass_flow;  ///< of the header, in network order
     union ibv_gid dgid;
@@ -27,13 +28,14 @@ struct AddressVector {
     static constexpr std::uint8_t kNoPort = 0xfe;   ///< of another fabric: datagrams are lost
 
     bool is_unicast() const { return port < kNoPort; }
-    bool is_multicast() const { return is_global && dgid.raw[0] == 0xff; }
+    bool is_multicast() const { return port == kAnyPort; }
 };
 
 class AddressHandle : public ibv_ah {
   public:
     static AddressHandle& of(ibv_ah* ah) { return *static_cast<AddressHandle*>(ah); }
-    /// @return nullptr with errno: EINVAL for a port or GID index that does not exist, ENOMEM.
+    /// @return nullptr with errno: EINVAL for a port or GID index that does not exist, or a path
+    /// that the link cannot use; ENOMEM.
     static AddressHandle* create(ProtectionDomain& pd, const ibv_ah_attr& attributes);
     static void destroy(AddressHandle* ah);
 

@@ -26,7 +26,7 @@ void QueuePair::describe_datagram(std::uint32_t position, ibv_wc& wc) const {
     const DatagramSlot* const slot = datagram_slot(position);
     wc.sl = slot ? slot->sl & 15 : 0;
     const PortId sender = slot ? PortId::at(slot->port % kMostPortIds) : PortId{};
-    wc.slid = lid_of(adapter_.process(), sender);
+    wc.slid = adapter_.process().lids().of(sender);
 }
 
 /// Copies the route header and the message to the posted buffers. If there is no header, its place

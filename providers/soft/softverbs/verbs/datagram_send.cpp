@@ -10,6 +10,7 @@
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/payload.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
+#include "providers/soft/softverbs/verbs/roce_header.hpp"
 #include "providers/soft/softverbs/verbs/take_shared_receive.hpp"
 
 namespace softverbs {
@@ -23,7 +24,6 @@ constexpr int kTurnsBeforeClock = 1024;
 /// A Q_Key with this bit set stands for the sender's own.
 constexpr std::uint32_t kControlledKey = 0x80000000;
 
-constexpr std::uint8_t kNextHeader = 0x1b;
 /// Bytes between the route header and the payload, and behind it: transport and datagram headers,
 /// checksum.
 constexpr std::uint32_t kOtherHeaders = 12 + 8 + 4;
@@ -210,13 +210,21 @@ void DatagramSender::write(DatagramSlot& slot, const SendWork& work) const {
     if (address.is_global) {
         const bool has_immediate = work.opcode == IBV_WR_SEND_WITH_IMM;
         const std::uint64_t padded = (work.length + 3) / 4 * 4;
-        slot.grh.version_tclass_flow = address.version_tclass_flow;
-        slot.grh.paylen =
-            htobe16(static_cast<std::uint16_t>(padded + kOtherHeaders + (has_immediate ? 4 : 0)));
-        slot.grh.next_hdr = kNextHeader;
-        slot.grh.hop_limit = address.hop_limit;
-        slot.grh.sgid = gid_of(qp_.adapter().process(), PortId::at(address.own_port));
-        slot.grh.dgid = address.dgid;
+        const auto length =
+            static_cast<std::uint16_t>(padded + kOtherHeaders + (has_immediate ? 4 : 0));
+        if (address.sgid_index != 0) [[unlikely]] {
+            write_roce_header(
+                slot.grh, address,
+                gid_of(qp_.adapter().process(), PortId::at(address.own_port), address.sgid_index),
+                length);
+        } else {
+            slot.grh.version_tclass_flow = address.version_tclass_flow;
+            slot.grh.paylen = htobe16(length);
+            slot.grh.next_hdr = kNextIsTransport;
+            slot.grh.hop_limit = address.hop_limit;
+            slot.grh.sgid = qp_.adapter().process().first_gid(PortId::at(address.own_port));
+            slot.grh.dgid = address.dgid;
+        }
     }
     gather(slot.payload, plan_.locals());
     fault_point(FaultPoint::kPayloadPlaced);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 softverbs_verbs_sources = \
-    %reldir%/address_handle.cpp %reldir%/address_handle.hpp \
+    %reldir%/address_handle.cpp %reldir%/address_handle.hpp %reldir%/roce_header.cpp %reldir%/roce_header.hpp \
     %reldir%/absent_regions.cpp %reldir%/absent_regions.hpp \
     %reldir%/adapter.cpp %reldir%/adapter.hpp %reldir%/adapter_service.cpp \
     %reldir%/agent.cpp %reldir%/agent.hpp %reldir%/agent_service.cpp \

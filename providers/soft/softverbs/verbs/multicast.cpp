@@ -15,8 +15,13 @@ namespace {
 constexpr std::uint16_t kFirstMulticastLid = 0xc000;
 constexpr std::uint16_t kPermissiveLid = 0xffff;
 
+/// RoCE has no LIDs: programs pass any.
+std::uint16_t mlid_of(std::uint16_t mlid) {
+    return is_roce() ? 0 : mlid;
+}
+
 MulticastGroup group_of(const union ibv_gid& mgid, std::uint16_t mlid) {
-    MulticastGroup group{{}, mlid};
+    MulticastGroup group{{}, mlid_of(mlid)};
     std::memcpy(&group.mgid, &mgid, sizeof group.mgid);
     return group;
 }
@@ -25,8 +30,9 @@ bool is_same(const MulticastGroup& a, const MulticastGroup& b) {
     return a.mlid == b.mlid && std::memcmp(&a.mgid, &b.mgid, sizeof a.mgid) == 0;
 }
 
-bool is_group(const union ibv_gid& mgid, std::uint16_t mlid) {
-    return mgid.raw[0] == 0xff && mlid >= kFirstMulticastLid && mlid != kPermissiveLid;
+bool can_attach(const union ibv_gid& mgid, std::uint16_t mlid) {
+    if (!is_group(mgid)) return false;
+    return is_roce() || (mlid >= kFirstMulticastLid && mlid != kPermissiveLid);
 }
 
 /// Runs on the service thread.
@@ -90,7 +96,7 @@ void MulticastGroups::stop_waiting() {
 }
 
 int QueuePair::attach(const union ibv_gid& mgid, std::uint16_t mlid) {
-    if (qp_type != IBV_QPT_UD || !is_group(mgid, mlid)) return EINVAL;
+    if (qp_type != IBV_QPT_UD || !can_attach(mgid, mlid)) return EINVAL;
     const Result<bool> attached = adapter_.process().index().attach(group_of(mgid, mlid), qp_num);
     if (!attached) return attached.error();
     if (*attached) ++attachments_;

@@ -21,7 +21,8 @@ namespace {
 constexpr std::uint32_t kNoVendor = 0xffffff;
 constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr unsigned kPkeys = 1;
-constexpr unsigned kGids = 1;
+/// The loopback interface, which each network name space has.
+constexpr std::uint32_t kLoopbackInterface = 1;
 /// Physical states of a port.
 constexpr std::uint8_t kPolling = 2, kLinkUp = 5;
 constexpr std::uint64_t kClockKilohertz = 1'000'000;
@@ -100,27 +101,30 @@ ibv_port_attr describe_port(const FabricView& fabric, PortId port) {
     a.state = is_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
     a.max_mtu = IBV_MTU_4096;
     a.active_mtu = IBV_MTU_4096;
-    a.gid_tbl_len = kGids;
+    a.gid_tbl_len = static_cast<int>(gid_count());
     a.port_cap_flags = IBV_PORT_CM_SUP;
     a.max_msg_sz = kMaxMessage;
     a.pkey_tbl_len = kPkeys;
-    a.lid = lid_of(fabric.hash, port);
-    a.sm_lid = lid_of(fabric.hash, {});
+    const Lids lids = lids_of(fabric.hash);
+    a.lid = lids.of(port);
+    a.sm_lid = lids.of({});
     a.max_vl_num = 1;
     a.active_width = 2;   // 4X
     a.active_speed = 32;  // EDR
     a.phys_state = is_down ? kPolling : kLinkUp;
-    a.link_layer = IBV_LINK_LAYER_INFINIBAND;
+    a.link_layer = is_roce() ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
+    a.flags = is_roce() ? IBV_QPF_GRH_REQUIRED : 0;
     return a;
 }
 
 std::optional<ibv_gid_entry> describe_gid(std::uint64_t fabric_hash, PortId port, unsigned index) {
-    if (index >= kGids) return std::nullopt;
+    if (index >= gid_count()) return std::nullopt;
     ibv_gid_entry entry{};
-    entry.gid = gid_of(fabric_hash, port);
+    entry.gid = gid_of(fabric_hash, port, index);
     entry.gid_index = index;
     entry.port_num = port.port;
-    entry.gid_type = IBV_GID_TYPE_IB;
+    entry.gid_type = gid_type_at(index);
+    entry.ndev_ifindex = is_roce() ? kLoopbackInterface : 0;
     return entry;
 }
 
@@ -206,15 +210,16 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
 
 ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t count,
                              std::uint32_t flags, std::size_t entry_size) {
-    const unsigned ports = softverbs::port_count();
-    if (count < ports * softverbs::kGids) return -softverbs::also_errno(EINVAL);
+    const unsigned ports = softverbs::port_count(), gids = softverbs::gid_count();
+    if (count < ports * gids) return -softverbs::also_errno(EINVAL);
     auto* place = reinterpret_cast<std::uint8_t*>(entries);
-    for (unsigned port = 1; port <= ports; ++port, place += entry_size) {
+    for (unsigned at = 0; at < ports * gids; ++at, place += entry_size) {
         auto* entry = reinterpret_cast<ibv_gid_entry*>(place);
-        if (const int cause = _ibv_query_gid_ex(context, port, 0, entry, flags, entry_size))
+        if (const int cause =
+                _ibv_query_gid_ex(context, at / gids + 1, at % gids, entry, flags, entry_size))
             return -cause;
     }
-    return ports;
+    return ports * gids;
 }
 
 int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {

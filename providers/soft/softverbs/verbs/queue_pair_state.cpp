@@ -71,6 +71,7 @@ int QueuePair::check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, in
     if ((mask & IBV_QP_PKEY_INDEX) != 0 && attributes.pkey_index != 0) return EINVAL;
     if ((mask & IBV_QP_ALT_PATH) != 0) return EOPNOTSUPP;
     if ((mask & IBV_QP_CAP) != 0) return EOPNOTSUPP;
+    if ((mask & IBV_QP_AV) != 0 && !is_path(attributes.ah_attr)) return EINVAL;
     if ((mask & IBV_QP_AV) != 0 && !port_at(adapter_.process(), attributes.ah_attr)) return EINVAL;
     if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0 && attributes.max_rd_atomic > kMaxReadAtomic)
         return EINVAL;
