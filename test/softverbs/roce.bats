@@ -119,12 +119,15 @@ ucx() {
     has client '^4k +50 '
 }
 
-@test "Debian's dtest passes on soft0 of our libraries" {
-    need_program dtest
-    use_stack ours libdaplsoft.so.2 'soft0 0'
+# usage: dtest_over PROVIDER IA_PARAMETERS [preload]
+dtest_over() {
+    use_stack ours "$@"
     stack+=(SOFTVERBS_LINK=roce)
     dtest_passes -b 4096
 }
+@test "Debian's dtest on soft0 without preload" { dtest_over libdaplsoft.so.2 'soft0 0'; }
+@test "Debian's dtest over cma under the preload" { dtest_over libdaplofa.so.2 'soft0 0' preload; }
+@test "Debian's dtest over scm: QP numbers travel with GIDs" { dtest_over libdaploscm.so.2 'soft0 1' preload; }
 
 @test "a process with another link layer is refused, until the last one has ended" {
     need_program rping ibv_devinfo

@@ -103,6 +103,7 @@ class DatagramSender {
     static bool take_shared(const Target& target, std::uint64_t length, Taken& taken);
     static ibv_wc_status check_receive(const Target& target, ReceiveSlot& receive,
                                        std::uint64_t length);
+    void write_header(ibv_grh& header, const SendWork& work) const;
     void write(DatagramSlot& slot, const SendWork& work) const;
     void publish(DatagramTarget& to, std::uint32_t slot, ibv_wc_status status,
                  const SendWork& work) const;

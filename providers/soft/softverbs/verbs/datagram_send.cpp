@@ -203,29 +203,29 @@ ibv_wc_status DatagramSender::check_receive(const Target& target, ReceiveSlot& r
     return left == 0 ? IBV_WC_SUCCESS : IBV_WC_LOC_LEN_ERR;
 }
 
+/// Not inline, so that datagrams without a header do not pay for its registers.
+[[gnu::noinline]] void DatagramSender::write_header(ibv_grh& header, const SendWork& work) const {
+    const AddressVector& address = *work.address;
+    const bool has_immediate = work.opcode == IBV_WR_SEND_WITH_IMM;
+    const std::uint64_t padded = (work.length + 3) / 4 * 4;
+    const auto length =
+        static_cast<std::uint16_t>(padded + kOtherHeaders + (has_immediate ? 4 : 0));
+    const Process& process = qp_.adapter().process();
+    if (address.sgid_index != 0) [[unlikely]]
+        return write_roce_header(header, address, process, length);
+    header.version_tclass_flow = address.version_tclass_flow;
+    header.paylen = htobe16(length);
+    header.next_hdr = kNextIsTransport;
+    header.hop_limit = address.hop_limit;
+    header.sgid = process.first_gid(PortId::at(address.own_port));
+    header.dgid = address.dgid;
+}
+
 void DatagramSender::write(DatagramSlot& slot, const SendWork& work) const {
     const AddressVector& address = *work.address;
     slot.sl = address.sl;
     slot.port = address.own_port;
-    if (address.is_global) {
-        const bool has_immediate = work.opcode == IBV_WR_SEND_WITH_IMM;
-        const std::uint64_t padded = (work.length + 3) / 4 * 4;
-        const auto length =
-            static_cast<std::uint16_t>(padded + kOtherHeaders + (has_immediate ? 4 : 0));
-        if (address.sgid_index != 0) [[unlikely]] {
-            write_roce_header(
-                slot.grh, address,
-                gid_of(qp_.adapter().process(), PortId::at(address.own_port), address.sgid_index),
-                length);
-        } else {
-            slot.grh.version_tclass_flow = address.version_tclass_flow;
-            slot.grh.paylen = htobe16(length);
-            slot.grh.next_hdr = kNextIsTransport;
-            slot.grh.hop_limit = address.hop_limit;
-            slot.grh.sgid = qp_.adapter().process().first_gid(PortId::at(address.own_port));
-            slot.grh.dgid = address.dgid;
-        }
-    }
+    if (address.is_global) write_header(slot.grh, work);
     gather(slot.payload, plan_.locals());
     fault_point(FaultPoint::kPayloadPlaced);
 }

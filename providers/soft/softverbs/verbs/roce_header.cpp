@@ -92,8 +92,9 @@ std::uint8_t kind_of_packet(const ibv_global_route& route) {
     return kHasUdp | (is_ipv4 ? kIsIpv4 : kIsIpv6);
 }
 
-void write_roce_header(ibv_grh& header, const AddressVector& to, const union ibv_gid& from,
+void write_roce_header(ibv_grh& header, const AddressVector& to, const Process& process,
                        std::uint16_t length) {
+    const union ibv_gid from = gid_of(process, PortId::at(to.own_port), to.sgid_index);
     const bool is_v2 = gid_type_at(to.sgid_index) == IBV_GID_TYPE_ROCE_V2;
     if (is_v2) length = static_cast<std::uint16_t>(length + kUdpHeader);
     if (is_v2 && is_mapped(to.dgid) && is_mapped(from)) return write_ipv4(header, to, from, length);

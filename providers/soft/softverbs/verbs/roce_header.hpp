@@ -23,9 +23,10 @@ std::uint32_t header_word(const ibv_global_route& route);
 /// header of UDP; then 0 for a global route header, 1 for IPv6, 2 for IPv4.
 std::uint8_t kind_of_packet(const ibv_global_route& route);
 
-/// Writes the header of a datagram that is sent from the GID of RoCE with the index
-/// `to.sgid_index`. @param length of what follows the header, without a header of UDP.
-void write_roce_header(ibv_grh& header, const AddressVector& to, const union ibv_gid& from,
+/// Writes the header of a datagram that is sent from the port `to.own_port` and its GID of RoCE
+/// with the index `to.sgid_index`. @param length of what follows the header, without a header of
+/// UDP.
+void write_roce_header(ibv_grh& header, const AddressVector& to, const Process& process,
                        std::uint16_t length);
 
 /// Reads a header that write_roce_header() or a peer wrote, as a route back to the sender.
