@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a checked table is made of, and what its functions have in common.
+/// A checked table, and what its functions have in common.
 #pragma once
 
 #include <dat2/udat.h>

@@ -30,7 +30,8 @@ class Segments {
     int count_ = 0;
 };
 
-/// What the transfer uses of the peer's memory: as many bytes as the segments have.
+/// @return the part of the peer's memory that the transfer uses: as many bytes as the segments
+/// have.
 Segment remote_of(const Posting& posting, std::span<const Segment> segments) {
     if (!posting.remote) return {};
     std::uint64_t length = 0;
@@ -51,10 +52,6 @@ Post post_of(const Posting& posting, std::span<const Segment> segments) {
     post.remote_rights = posting.remote_rights;
     return post;
 }
-
-}  // namespace
-
-namespace {
 
 /// @param transfer out: unchanged if the transfer is not followed.
 /// @return the IA; nullptr if the poster is not known.
@@ -111,19 +108,28 @@ void take_back(const Posting& posting, const Transfer* transfer) {
     });
 }
 
+namespace {
+
+/// A request that only reads its segments.
+Posting request(DAT_HANDLE poster, const char* call, Place place, DAT_COUNT segments,
+                const DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie, DAT_UINT32 flags) {
+    return {poster, call, place, segments, local, cookie, flags, false, false};
+}
+
+/// A receive always makes a completion.
+Posting receive(DAT_HANDLE poster, const char* call, Place place, DAT_COUNT segments,
+                const DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie) {
+    return {poster, call, place, segments, local, cookie, 0, true, true};
+}
+
+}  // namespace
+
 namespace entry {
 
 DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
-    const Posting posting{ep,
-                          "dat_ep_post_send",
-                          __builtin_return_address(0),
-                          segments,
-                          local,
-                          cookie,
-                          flags,
-                          false,
-                          false};
+    const Posting posting = request(ep, "dat_ep_post_send", __builtin_return_address(0), segments,
+                                    local, cookie, flags);
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_send_func(ep, segments, local, cookie, flags);
     });
@@ -131,10 +137,8 @@ DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* l
 
 DAT_RETURN ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
-    // A receive always makes a completion.
-    const Posting posting{
-        ep,  "dat_ep_post_recv", __builtin_return_address(0), segments, local, cookie, 0, true,
-        true};
+    const Posting posting =
+        receive(ep, "dat_ep_post_recv", __builtin_return_address(0), segments, local, cookie);
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_recv_func(ep, segments, local, cookie, flags);
     });
@@ -143,15 +147,9 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* l
 DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                              DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                              DAT_COMPLETION_FLAGS flags) {
-    Posting posting{ep,
-                    "dat_ep_post_rdma_read",
-                    __builtin_return_address(0),
-                    segments,
-                    local,
-                    cookie,
-                    flags,
-                    false,
-                    true};
+    Posting posting = request(ep, "dat_ep_post_rdma_read", __builtin_return_address(0), segments,
+                              local, cookie, flags);
+    posting.is_target = true;
     posting.remote = remote;
     posting.remote_rights = kRemoteRead;
     return posted(posting, [&](const DAT_PROVIDER& inner) {
@@ -162,15 +160,8 @@ DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPL
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                               DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                               DAT_COMPLETION_FLAGS flags) {
-    Posting posting{ep,
-                    "dat_ep_post_rdma_write",
-                    __builtin_return_address(0),
-                    segments,
-                    local,
-                    cookie,
-                    flags,
-                    false,
-                    false};
+    Posting posting = request(ep, "dat_ep_post_rdma_write", __builtin_return_address(0), segments,
+                              local, cookie, flags);
     posting.remote = remote;
     posting.remote_rights = kRemoteWrite;
     return posted(posting, [&](const DAT_PROVIDER& inner) {
@@ -182,15 +173,8 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT segments,
                                         DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
                                         DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidates,
                                         DAT_RMR_CONTEXT context) {
-    const Posting posting{ep,
-                          "dat_ep_post_send_with_invalidate",
-                          __builtin_return_address(0),
-                          segments,
-                          local,
-                          cookie,
-                          flags,
-                          false,
-                          false};
+    const Posting posting = request(ep, "dat_ep_post_send_with_invalidate",
+                                    __builtin_return_address(0), segments, local, cookie, flags);
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_send_with_invalidate_func(ep, segments, local, cookie, flags,
                                                        invalidates, context);
@@ -199,9 +183,8 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT segments,
 
 DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                          DAT_DTO_COOKIE cookie) {
-    const Posting posting{
-        srq, "dat_srq_post_recv", __builtin_return_address(0), segments, local, cookie, 0, true,
-        true};
+    const Posting posting =
+        receive(srq, "dat_srq_post_recv", __builtin_return_address(0), segments, local, cookie);
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.srq_post_recv_func(srq, segments, local, cookie);
     });

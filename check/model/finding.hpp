@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the checks find, as values without text: they are made under the model's lock, where
+/// Findings of the checks, as values without text: they are made under the model's lock, where
 /// nothing may be allocated, and told after it.
 #pragma once
 
@@ -23,7 +23,7 @@ enum Check : unsigned {
 
 enum class Action { kReport, kFail, kAbort };
 
-/// Of one adapter instance.
+/// Says which checks an adapter instance gets, and what follows from a finding.
 struct Policy {
     unsigned checks = 0;
     Action action = Action::kReport;
@@ -60,7 +60,7 @@ constexpr Check check_of(Kind kind) {
 /// Identifies an adapter instance or device: keys and findings are counted for each.
 using Domain = const void*;
 
-/// What one finding says; which members are set depends on the kind. Text is constant.
+/// One finding; which members are set depends on the kind. Text is constant.
 struct Finding {
     Kind kind{};
     const char* call = "";  ///< the program's call

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the checks know of a process: regions, objects, transfers and what was found. It knows
+/// The model of a process that the checks keep: regions, objects, transfers and findings. It knows
 /// neither DAT nor verbs; whoever watches a program's calls feeds it.
 #pragma once
 

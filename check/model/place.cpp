@@ -5,18 +5,17 @@
 #include <fmt/core.h>
 #include <link.h>
 #include <sys/auxv.h>
-#include <time.h>
 #include <unwind.h>
 
 #include <cstring>
 #include <string_view>
 
 #include "check/model/symbols.hpp"
+#include "support/base/processor.hpp"
 
 namespace check {
 namespace {
 
-constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::int64_t kNanosecondsPerMillisecond = 1'000'000;
 
 const void* own_library() {
@@ -56,9 +55,7 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
 }
 
 std::int64_t now() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * kNanosecondsPerSecond + time.tv_nsec;
+    return static_cast<std::int64_t>(support::nanoseconds(CLOCK_MONOTONIC));
 }
 
 /// @return the offset that addr2line takes: the address itself in an executable with fixed ones.
