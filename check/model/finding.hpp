@@ -60,7 +60,7 @@ constexpr Check check_of(Kind kind) {
 /// Identifies an adapter instance or device: keys and findings are counted for each.
 using Domain = const void*;
 
-/// One finding; which members are set depends on the kind. Text is constant.
+/// Describes one finding. The kind decides which members are set. Text is constant.
 struct Finding {
     Kind kind{};
     const char* call = "";  ///< the program's call

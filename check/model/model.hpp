@@ -41,7 +41,7 @@ class Model {
     support::Mutex mutex;
     Arena arena GUARDED_BY(mutex);
     Regions regions GUARDED_BY(mutex){arena};
-    /// The same regions by the keys that peers use.
+    /// Holds the same regions by the keys that peers use.
     Regions remote_regions GUARDED_BY(mutex){arena};
     Objects objects GUARDED_BY(mutex){arena};
     Targets targets GUARDED_BY(mutex){arena};
