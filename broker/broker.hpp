@@ -74,7 +74,7 @@ struct Terms {
     std::string policy;      ///< name or path of a shared object
 };
 
-/// How a process takes part in a table.
+/// Says how a process takes part in a table.
 struct Member {
     std::uint32_t share = 1;  ///< weight relative to other processes; 0: it only leads
     /// Socket of dat_regd, which divides adapters among users; empty: it is not consulted.

@@ -24,7 +24,7 @@ Mode mode_of(const std::string& ia_name);
 /// @return the mode's name in the settings.
 const char* name_of(Mode mode);
 
-/// How a bracket gives a peer access (brackets.hpp).
+/// Says how a bracket gives a peer access (brackets.hpp).
 enum class BracketWay {
     kWindows,       ///< a window that is bound to the registration of the buffer
     kRegistrations  ///< a registration of its own

@@ -52,7 +52,7 @@ struct Asked {
     Class kind;
 };
 
-/// How long a call waits for an entry.
+/// Says how long a call waits for an entry.
 struct Wait {
     Time until;  ///< 0: does not wait
     /// The state of the caller: with PTHREAD_CANCEL_ENABLE waiting is a cancellation point.

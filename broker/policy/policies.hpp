@@ -18,7 +18,7 @@ inline std::uint64_t part_of(std::uint64_t whole, std::uint64_t share, std::uint
     return static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole) * share / shares);
 }
 
-/// How much is still needed, while victims are chosen one by one.
+/// Tracks how much is still needed, while victims are chosen one by one.
 class Need {
   public:
     Need(std::uint64_t entries, std::uint64_t bytes) : entries_(entries), bytes_(bytes) {}

@@ -184,7 +184,7 @@ void reclaim_dead(State& state) EXCLUDES(state.lock);
 void clear_process(State& state, std::uint32_t process) REQUIRES(state.lock);
 
 // -- budget.cpp. Both take the locks that they need
-/// Where there may be a dat_regd: reports to it what this user has and wants, and applies its
+/// If there may be a dat_regd, reports to it what this user has and wants, and applies its
 /// budget, if this process holds the lease; else sees to it that the end of the holder wakes this
 /// process. @return when to call this again at the latest.
 Time consult_daemon(State& state, Time time) EXCLUDES(state.lock);

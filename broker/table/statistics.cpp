@@ -11,7 +11,7 @@ namespace {
 
 /// Statistics that are older than this, in ns, are not good enough for a decision.
 constexpr Time kFresh = 2'000'000;
-/// How long a decision waits for a process that has been asked, in ns.
+/// A decision waits so long for a process that has been asked, in ns.
 constexpr Time kPatience = 2'000'000;
 /// A process that has not answered is asked again after this time, in ns, so that one that is
 /// stopped does not delay each decision.

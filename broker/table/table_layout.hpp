@@ -135,7 +135,7 @@ struct Header {
     alignas(64) pthread_mutex_t mutex;
     alignas(64) std::uint64_t sequence;  ///< counts events, to order them
     Lease lease;
-    /// How much of the capacity may be used; less than all of it if dat_regd gives the rest to
+    /// So much of the capacity may be used; less than all of it if dat_regd gives the rest to
     /// other users.
     std::uint64_t limit_entries, limit_bytes;
     char policy[kNameRoom];

@@ -17,7 +17,7 @@
 namespace dapl::memory {
 namespace {
 
-/// How long to wait for a holder after an acquire() that timed out, in ns.
+/// Limits the wait for a holder after an acquire() that timed out, in ns.
 constexpr Time kShortPatience = 10'000'000;
 constexpr long kStep = 100'000'000;
 

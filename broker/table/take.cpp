@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How a process gets an entry: on the spot, by a ticket, or by waiting for one.
+/// Gives a process an entry: on the spot, by a ticket, or after waiting for one.
 #include <pthread.h>
 
 #include <algorithm>

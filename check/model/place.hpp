@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Where the program called.
+/// Finds the program's place in the stack of a call.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which checks the user wants.
+/// Reads which checks the user wants.
 #pragma once
 
 #include <string_view>

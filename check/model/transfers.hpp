@@ -32,8 +32,8 @@ struct Transfer {
     Place place = nullptr;
     std::uint64_t cookie = 0;
     bool is_suppressed = false;  ///< makes no completion if it succeeds
-    /// What has posted a transfer into an overlapping target that has brought data since this one
-    /// was posted.
+    /// The call that posted a transfer into an overlapping target, which has brought data since
+    /// this one was posted.
     const char* overlapped_call = nullptr;
     Place overlapped_place = nullptr;
     int pieces_count = 0;
@@ -71,7 +71,7 @@ class Targets {
         targets_;
 };
 
-/// Where transfers are posted: an endpoint, or a shared receive queue.
+/// An endpoint or a shared receive queue, to which transfers are posted.
 struct Endpoint {
     explicit Endpoint(Arena& arena)
         : receives(Pooled<Transfer>(arena)), requests(Pooled<Transfer>(arena)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which event streams may share an EVD.
+/// Decides which event streams may share an EVD.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ struct Limits {
     std::size_t connect, accept, reject;
 };
 
-/// How a manager serves datagram endpoints.
+/// Describes how a manager serves datagram endpoints.
 struct DatagramService {
     std::uint32_t queue_key;  ///< Q_Key of all datagram endpoints, at both ends
     std::uint16_t p_key_index;
@@ -94,7 +94,7 @@ class User {
     ~User() = default;
 };
 
-/// How far an attempt to connect has come.
+/// Says how far an attempt to connect has come.
 struct Progress {
     const char* step;  ///< what is in progress
     long tries;        ///< of this step, including the current one

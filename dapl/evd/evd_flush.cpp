@@ -16,9 +16,9 @@
 namespace dapl {
 namespace {
 
-/// How long a device may report nothing while it flushes. Devices flush at once, but a busy machine
-/// may delay them. Short, since connection_lock is held, and siw never reports what was posted
-/// while its peer ended the connection.
+/// A device may report nothing for so long while it flushes. Devices flush at once, but a busy
+/// machine may delay them. Short, since connection_lock is held, and siw never reports what was
+/// posted while its peer ended the connection.
 constexpr std::chrono::milliseconds kPatience(100);
 constexpr timespec kPause{0, 50000};
 

@@ -17,7 +17,7 @@ namespace dapl::status {
 
 class Server final : private ServiceThread::Handler {
   public:
-    /// How often the counters are sampled, and so the resolution of ages.
+    /// The counters are sampled at this interval, which is the resolution of ages.
     static constexpr std::chrono::milliseconds kResolution{1000};
     static constexpr int kMostClients = 8;
     /// A client that has not sent its request or read its answer after this time is dismissed.

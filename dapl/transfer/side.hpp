@@ -41,7 +41,8 @@ struct Side {
     /// Attribute delayed_ack: a request that carries data completes when its data is placed
     /// at the peer.
     bool confirms GUARDED_BY(lock) = false;
-    /// Where the last byte of a write is read back to, to confirm it; of length 0 if nothing is.
+    /// Receives the last byte of a write, read back to confirm it; of length 0 if no write is
+    /// confirmed.
     ibv_sge read_back GUARDED_BY(lock) = {};
     /// Largest send or write, in bytes, that is posted inline (the device copies it at the post).
     std::uint32_t max_inline GUARDED_BY(lock) = 0;

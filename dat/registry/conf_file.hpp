@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which dat.conf this process uses, and its contents when the library was loaded.
+/// Names the dat.conf that this process uses, and keeps its contents as of the load of the library.
 #pragma once
 
 #include <string>

@@ -45,7 +45,7 @@ struct Devices {
     bool explain_unreachable;
 };
 
-/// How a name was interpreted.
+/// Says how a name was interpreted.
 enum class NameKind { kInterface, kAddress, kRdmaDevice, kHostName };
 struct AddressChoice {
     sockaddr_storage address;  ///< AF_INET or AF_INET6, port 0

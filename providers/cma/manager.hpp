@@ -93,7 +93,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     /// @return nullopt if the device does not answer.
     std::optional<cm::DeviceChoice> device_choice() const;
 
-    /// Of connections over sockets; most adapter instances make none.
+    /// Serves connections over sockets; most adapter instances make none.
     struct Sockets;
 
     const DeviceName name_;

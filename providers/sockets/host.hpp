@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the connections over sockets of one connection manager share.
+/// Holds what the connections over sockets of one connection manager share.
 #pragma once
 
 #include <string_view>

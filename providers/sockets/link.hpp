@@ -23,7 +23,7 @@ UniqueFd make_socket();
 void send_at_once(const UniqueFd& socket);
 class Link {
   public:
-    /// Who the socket belongs to. A program keeps a descriptor of its own of what it lends, and can
+    /// Names the socket's owner. A program keeps a descriptor of its own of what it lends, and can
     /// go on with that after an exchange that a rejection has settled.
     enum class Owner { kLibrary, kProgram };
 

@@ -75,7 +75,7 @@ class Reader {
     /// @param count bytes that have been put into space(). @return whether the message is complete,
     /// or why the peer must be dropped.
     support::Result<bool> added(std::size_t count);
-    /// Of a complete message that was to be kReadyToUse: whether it is its opposite.
+    /// For a complete message in place of a kReadyToUse. @return whether it is its opposite.
     bool is_reject() const;
     /// Called when the peer has closed its end. @return whether the message is complete; false for
     /// a truncated one.

@@ -18,10 +18,10 @@ namespace {
 constexpr int kMessagesPerTurn = 64;
 /// Ended connections that answer late messages; the oldest is forgotten first.
 constexpr std::size_t kMostEnded = 4096;
-/// How long a copy of a first request can be on its way. After that, it is a new one, of a process
-/// that happens to have all its numbers from an earlier one.
+/// A copy of a first request can be on its way for so long. After that, it is a new one, of a
+/// process that happens to have all its numbers from an earlier one.
 constexpr std::chrono::seconds kCopyArrives{2};
-/// How long an adapter instance that closes waits for the next answer to a disconnect, and for all
+/// An adapter instance that closes waits so long for the next answer to a disconnect, and for all
 /// of them, in microseconds. Unless the user has set longer times, a peer that does not answer is
 /// given up sooner.
 constexpr DAT_TIMEOUT kLongestSilence = 500000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How a library reports the choices it would make, one fact at a time, to a listener. An interface
+/// Lets a library report the choices it would make, one fact at a time, to a listener. An interface
 /// between libraries of different releases, like thread_errors.hpp: neither side owns anything of
 /// the other.
 #pragma once

@@ -67,8 +67,8 @@ bool setting_is_superseded(Setting setting, Setting by, std::string_view ia_name
 /// @return the name, and where it was set if that was a file: for messages about a value.
 std::string setting_label(Setting setting, std::string_view ia_name = {});
 
-/// Which library warns of misspelt settings: libdat2 of those that begin with DAT_, providers of
-/// all others.
+/// Names the library that warns of misspelt settings: libdat2 of those that begin with DAT_,
+/// providers of all others.
 enum class SettingsOf { kRegistry, kProvider };
 /// Warns, once per process and library, about environment variables that name no setting but look
 /// like one (unknown_variables()), with the nearest name.

@@ -100,7 +100,7 @@ struct TraceRing {
 };
 static_assert(sizeof(TraceRing) == 128);
 
-/// Which of the two trace levels applies to a library.
+/// Says which of the two trace levels applies to a library.
 enum class TraceSide : std::uint32_t {
     kDat,   ///< libdat2
     kDapl,  ///< the providers, softverbs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How the tools report an error: which call, which DAT code or event by name, what was expected,
-/// what to do next. A Failure is thrown where the error is found and printed once, in main().
+/// The tools report an error by a Failure: which call, which DAT code or event by name, what was
+/// expected, what to do next. It is thrown where the error is found and printed once, in main().
 #pragma once
 
 #include <dat2/udat.h>

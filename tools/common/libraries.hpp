@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which file the loader finds for a library's name, and whether it is OpenDAT's.
+/// Finds the file that the loader takes for a library's name, and says whether it is OpenDAT's.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace conf {
 namespace {
 
-/// How ia_params names the device.
+/// Says how ia_params names the device.
 enum class Params {
     kAsHere,       ///< device and number
     kInterfaceIn,  ///< a network interface is among other words: AIX

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What exists on this machine: the IAs of dat.conf, with all that they report when they are open,
-/// and the kernel's devices.
+/// Lists what exists on this machine: the IAs of dat.conf, with all that they report when they are
+/// open, and the kernel's devices.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr const char* kFailed = "failed";
-/// How long a failed side waits for a report that the other side failed first.
+/// A failed side waits so long for a report that the other side failed first.
 constexpr double kLastWordSeconds = 1;
 
 }  // namespace

@@ -22,7 +22,7 @@ inline constexpr int kNotFound = 127;
 
 enum class Command { kRun, kList, kClean, kPort, kDevice, kFault };
 
-/// What `softverbs fault` does with a fabric's rules.
+/// `softverbs fault` does one of these with a fabric's rules.
 enum class FaultCommand { kList, kAdd, kClear, kLog };
 
 struct Options {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which programs this tool can read: those of its own architecture.
+/// Says which programs this tool can read: those of its own architecture.
 #pragma once
 
 #include <elf.h>

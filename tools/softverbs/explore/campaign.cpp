@@ -12,7 +12,7 @@
 namespace softverbs::explore {
 namespace {
 
-/// How often the faults of a log are tried, because the program may also depend on time.
+/// The faults of a log are tried so often, because the program may also depend on time.
 constexpr std::size_t kAttempts = 3;
 /// A command line can have no longer argument on Linux.
 constexpr std::size_t kMostWord = 128 * 1024;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What was found, for the reports.
+/// Describes what was found, for the reports.
 #pragma once
 
 #include "tools/softverbs/explore/single_run.hpp"

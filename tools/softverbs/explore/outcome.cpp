@@ -11,7 +11,7 @@
 namespace softverbs::explore {
 namespace {
 
-/// What shells and MPI launchers add to the signal that ended their child.
+/// Shells and MPI launchers add this to the signal that ended their child.
 constexpr int kSignalled = 128;
 
 constexpr int kCrashes[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How a run ended, as its report names it.
+/// Says how a run ended, as its report names it.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace softverbs::explore {
 
 enum class Kind { kPassed, kCrash, kHang, kStatus, kOutput };
 
-/// What a run did that it does not do without faults. Two runs with equal outcomes may have failed
-/// for the same reason.
+/// Describes what a run did that it does not do without faults. Two runs with equal outcomes may
+/// have failed for the same reason.
 struct Outcome {
     Kind kind = Kind::kPassed;
     int value = 0;  ///< of kCrash the signal, of kStatus the status
@@ -24,7 +24,7 @@ const char* name_of(Kind kind);
 /// @return "crashed with SIGSEGV"
 std::string to_text(const Outcome& outcome);
 
-/// What is compared.
+/// Holds what is compared.
 struct Ending {
     bool timed_out = false;
     int wait_status = 0;      ///< as waitpid() gives it, unless it timed out

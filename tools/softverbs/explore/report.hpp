@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What was found, for people, for programs and for continuous integration.
+/// Reports what was found, for people, for programs and for continuous integration.
 #pragma once
 
 #include "tools/softverbs/explore/finding.hpp"

@@ -13,7 +13,7 @@
 
 namespace softverbs::explore {
 
-/// What softverbs(1) as a whole does for us.
+/// softverbs(1) as a whole does this for us.
 struct Tool {
     std::string program;  ///< the path of softverbs
     /// Describes the processes of a fabric and their queue pairs. Thread safe.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the threads of a hanging run wait for.
+/// Records what the threads of a hanging run wait for.
 #pragma once
 
 #include "tools/softverbs/explore/child.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What somebody has done to the devices of a fabric by softverbs(1): ports without a link, removed
-/// devices. The index keeps it, for all members and for those that come later.
+/// Records what somebody has done to the devices of a fabric by softverbs(1): ports without a link,
+/// removed devices. The index keeps it, for all members and for those that come later.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct DeviceStates {
 };
 static_assert(kMostPortIds <= 32);
 
-/// How often each port of the fabric, by PortId::index(), has lost its link.
+/// Counts how often each port of the fabric, by PortId::index(), has lost its link.
 using LinkLosses = std::array<std::uint32_t, kMostPortIds>;
 
 }  // namespace softverbs

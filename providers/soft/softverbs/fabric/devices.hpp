@@ -17,7 +17,7 @@ namespace softverbs {
 inline constexpr unsigned kMostDevices = 16;
 inline constexpr unsigned kMostPorts = 2;
 
-/// How many devices this process sees (SOFTVERBS_DEVICES), each with so many ports
+/// Returns how many devices this process sees (SOFTVERBS_DEVICES), each with so many ports
 /// (SOFTVERBS_PORTS). Decided once per process.
 unsigned device_count();
 unsigned port_count();

@@ -34,8 +34,8 @@ struct MemberRef {
     MemberId id = 0;
 };
 
-/// How a process ended, as far as the kernel reports it to processes other than the parent: from
-/// Linux 6.15 on, and once the parent has waited for it.
+/// Says how a process ended, as far as the kernel reports it to processes other than the parent:
+/// from Linux 6.15 on, and once the parent has waited for it.
 struct ProcessEnd {
     int signal = 0;      ///< 0: none or unknown
     int exit_code = -1;  ///< -1: ended by a signal, or unknown

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What fault rules do to ports and devices, for this process alone: by timers of the service
+/// Applies fault rules to ports and devices, for this process alone: by timers of the service
 /// thread, since the device was opened.
 #pragma once
 

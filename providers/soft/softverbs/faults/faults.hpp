@@ -22,7 +22,7 @@ inline constexpr char kLogFile[] = "faults.log";
 /// The largest file of rules that is read, in bytes.
 inline constexpr std::size_t kMostText = 1 << 20;
 
-/// What a call, a message or an event belongs to.
+/// Names what a call, a message or an event belongs to.
 struct About {
     std::uint16_t service = 0;                ///< the listener's port; 0: none
     const Identity* peer = nullptr;           ///< the process at the other end; nullptr: unknown
@@ -65,7 +65,7 @@ class Faults {
 
     std::string fabric_;
     std::vector<Rule> own_rules_;
-    /// What the fabric's file held last, be it right or wrong; changed by open() and the service
+    /// The fabric's file held this last, be it right or wrong; changed by open() and the service
     /// thread alone.
     std::string fabric_text_;
     std::chrono::steady_clock::time_point opened_;

@@ -12,7 +12,7 @@
 
 namespace softverbs {
 
-/// How many times as fast these timers run. Read by set_time_scale() before there are any.
+/// These timers run so many times as fast. Read by set_time_scale() before there are any.
 inline constinit std::atomic<std::int64_t> time_scale{1};
 
 /// Reads the setting. Called when the device is opened, before any other thread exists.

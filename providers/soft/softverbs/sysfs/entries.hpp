@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What sysfs would hold of the devices: names and contents of files, and symbolic links. All
+/// Makes what sysfs would hold of the devices: names and contents of files, and symbolic links. All
 /// values come from the functions that answer the queries of verbs (verbs/query.hpp).
 #pragma once
 
@@ -19,11 +19,11 @@ struct Entry {
 };
 using Entries = std::vector<Entry>;
 
-/// What never changes of the first `devices` devices with `ports` ports each.
+/// Returns what never changes of the first `devices` devices with `ports` ports each.
 Entries lasting_entries(std::uint64_t fabric_hash, unsigned devices, unsigned ports);
-/// What changes of a port, with the port's states: their folder is port_folder().
+/// Returns what changes of a port with its states; the folder is port_folder().
 Entries changing_entries(const FabricView& fabric, const LinkLosses& losses, PortId port);
-/// The folder of a port, as "devices/softverbs/softverbs0/infiniband/soft0/ports/1".
+/// Returns the folder of a port, as "devices/softverbs/softverbs0/infiniband/soft0/ports/1".
 std::string port_folder(PortId port);
 
 /// @param list as "0-3,6". @return the mask of these processors as the kernel writes it: "4f".

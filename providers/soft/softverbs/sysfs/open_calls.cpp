@@ -20,7 +20,7 @@ bool has_mode(int flags) {
     return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/// What a mode of fopen() opens a file for.
+/// Returns the flags of open() for a mode of fopen().
 int flags_of(const char* mode) {
     return *mode == 'r' && !std::strchr(mode, '+') ? O_RDONLY : O_RDWR;
 }

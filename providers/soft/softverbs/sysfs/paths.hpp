@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which paths belong to the devices' part of /sys.
+/// Recognises the paths that belong to the devices' part of /sys.
 #pragma once
 
 #include <optional>

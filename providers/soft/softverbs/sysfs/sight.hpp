@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What this process sees of the devices, by its settings. A constructor reads them: a setting is
-/// not read in a signal handler.
+/// Says what this process sees of the devices, by its settings. A constructor reads them: a setting
+/// is not read in a signal handler.
 #pragma once
 
 namespace softverbs {

@@ -99,7 +99,7 @@ bool has_text(int directory, const std::string& path, const std::string& text) {
     return got == static_cast<ssize_t>(text.size()) && found.compare(0, text.size(), text) == 0;
 }
 
-/// What changes, as the index has it.
+/// Holds what changes, as the index has it.
 struct Changing {
     FabricView fabric;
     LinkLosses losses = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How the adapter joins and leaves the fabric, and how its service thread serves the objects in
+/// Lets the adapter join and leave the fabric, and its service thread serve the objects in
 /// the tables.
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 
@@ -47,7 +47,7 @@ class PagesInUse {
     const std::shared_ptr<Adapter>& adapter_;
 };
 
-/// How long after a process has died its peers are woken for events that it counted and may not
+/// So long after a process has died, its peers are woken for events that it counted and may not
 /// have told. Others count events meanwhile and ring for them; a second ring would be a wake-up
 /// without an event, which no adapter makes.
 constexpr std::chrono::milliseconds kUntilRung{10};

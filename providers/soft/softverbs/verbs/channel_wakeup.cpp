@@ -10,7 +10,7 @@
 namespace softverbs {
 namespace {
 
-/// How long to wait for a peer's service thread: long for that thread, short for a user.
+/// Limits the wait for a peer's service thread: long for that thread, short for a user.
 constexpr std::chrono::seconds kPatience{5};
 
 }  // namespace

@@ -110,8 +110,8 @@ struct ProtectionDomain : ibv_pd {
     ProtectionDomain& operator=(const ProtectionDomain&) = delete;
 
     std::atomic<int> users{0};
-    /// Of a parent domain: the domain that it stands for, and the users of its thread domain, if it
-    /// has one.
+    /// A parent domain keeps the domain that it stands for, and the users of its thread domain, if
+    /// it has one.
     ProtectionDomain* const original = nullptr;
     std::atomic<int>* const thread_users = nullptr;
     static ProtectionDomain& of(ibv_pd* pd) { return *static_cast<ProtectionDomain*>(pd); }

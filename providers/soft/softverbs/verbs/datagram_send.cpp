@@ -16,8 +16,8 @@
 namespace softverbs {
 namespace {
 
-/// How long to wait for a turn. It takes microseconds, but its holder may have been preempted, or
-/// have died without having been noticed yet.
+/// Limits the wait for a turn. A turn takes microseconds, but its holder may have been preempted,
+/// or have died without having been noticed yet.
 constexpr std::chrono::seconds kLongestTurn{1};
 constexpr int kTurnsBeforeClock = 1024;
 

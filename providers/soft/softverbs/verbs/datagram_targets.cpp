@@ -9,8 +9,8 @@
 namespace softverbs {
 namespace {
 
-/// How long a number that no queue pair had is not looked up again: it may be assigned soon, but a
-/// look-up for each message would cost too much.
+/// A number that no queue pair had is not looked up again for so long: it may be assigned soon, but
+/// a look-up for each message would cost too much.
 constexpr std::chrono::milliseconds kAbsence{10};
 
 void tell(Adapter& adapter, std::uint32_t asker, std::uint32_t wanted, Result<Target> found) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How the payload of a request moves: by plain copies or by the kernel, in pieces, or by the agent
-/// at the other end; and how its outcome becomes the status of the completion.
+/// Moves the payload of a request: by plain copies or by the kernel, in pieces, or by the agent
+/// at the other end. Its outcome becomes the status of the completion here.
 #include <cerrno>
 #include <cstring>
 

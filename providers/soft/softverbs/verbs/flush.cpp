@@ -14,7 +14,7 @@
 namespace softverbs {
 namespace {
 
-/// How long the service thread waits before it checks a requester again. One that is at work when
+/// The service thread waits so long before it checks a requester again. One that is at work when
 /// its target fails ends its piece within microseconds, unless it has been stopped.
 constexpr std::chrono::milliseconds kFlushPause{5};
 

@@ -256,7 +256,7 @@ struct alignas(64) CqHeader {
     /// Position up to which the consumer of each ring has polled. A producer may still be at work
     /// in the previous ring.
     alignas(64) std::atomic<std::uint64_t> heads[2];
-    /// Where producers of each ring begin to search for a free position: those before it have been
+    /// Producers of each ring begin here to search for a free position: those before it have been
     /// claimed, and perhaps some behind it.
     struct alignas(64) Tail {
         std::atomic<std::uint64_t> position;
@@ -349,7 +349,7 @@ struct alignas(64) MrEntry {
     /// The region's pages that are on path S, by address in the owner; empty if none are.
     alignas(64) std::uint64_t shared_begin;
     std::uint64_t shared_end;
-    /// What peers do, if the region counts it. After the end of `last_key`, or of a window's
+    /// Counts what peers do, if the region is to. After the end of `last_key`, or of a window's
     /// binding, `last` is when it ended; only for messages.
     verbs::RegionUses uses;
     /// kFile: the owner's descriptor; the fields below say where in the file shared_begin is, and

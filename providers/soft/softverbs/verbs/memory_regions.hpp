@@ -27,7 +27,7 @@ struct Registration {
     std::size_t length = 0;
     std::uint64_t iova = 0;  ///< address of the first byte in requests
     unsigned access = 0;
-    /// What keeps memory there that is not the program's own; the region holds it.
+    /// Keeps memory there that is not the program's own; the region holds it.
     std::shared_ptr<void> backing = nullptr;
 
     /// Whether pages come and go while the region stands (IBV_ACCESS_ON_DEMAND).

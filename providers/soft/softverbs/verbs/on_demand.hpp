@@ -16,7 +16,7 @@ namespace softverbs {
 int advise(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* segments,
            std::uint32_t count);
 
-/// What ibv_query_device_ex says of them.
+/// Enters them into the answer of ibv_query_device_ex.
 void describe_on_demand(ibv_device_attr_ex& attributes);
 
 }  // namespace softverbs

@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kMaxInline = 1024;
 inline constexpr std::uint32_t kMaxMessage = std::uint32_t{1} << 31;
 inline constexpr std::uint8_t kMaxReadAtomic = 128;
 
-/// What the answers to queries depend on. A member of the fabric has it from its membership; other
-/// processes read it from the index.
+/// Holds what the answers to queries depend on. A member of the fabric has it from its membership;
+/// other processes read it from the index.
 struct FabricView {
     std::uint64_t hash = 0;
     DeviceStates states;

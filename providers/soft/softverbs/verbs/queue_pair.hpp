@@ -131,8 +131,8 @@ class QueuePair : public ExtendableQp {
     static QueuePair& of(ibv_qp* qp) { return *static_cast<QueuePair*>(qp); }
 
     // -- queue_pair.cpp
-    /// What a queue pair belongs to: an XRC_RECV queue pair to a domain, all others to a protection
-    /// domain.
+    /// A queue pair belongs to one of these: an XRC_RECV queue pair to a domain, all others to a
+    /// protection domain.
     struct Place {
         ibv_context* context;
         ibv_pd* pd;

@@ -17,7 +17,7 @@
 
 namespace softverbs {
 
-/// How long a call waits for requesters before it fails with EBUSY. A piece of a transfer takes
+/// A call waits so long for requesters before it fails with EBUSY. A piece of a transfer takes
 /// microseconds; a requester that takes longer has been stopped. The tests at fault points stop
 /// requesters by the dozen, so they wait less.
 #if defined(SOFTVERBS_FAULT_POINTS)

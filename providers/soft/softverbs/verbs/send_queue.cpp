@@ -93,7 +93,7 @@ SendWork work_of(const ibv_send_wr& wr, ibv_qp_type type, std::uint32_t position
 static_assert(offsetof(ibv_send_wr, wr.rdma.remote_addr) ==
               offsetof(ibv_send_wr, wr.atomic.remote_addr));
 
-/// How long a datagram waits for its destination to be found. A running process answers at once; a
+/// A datagram waits so long for its destination to be found. A running process answers at once; a
 /// message to one that is stopped is lost after this time.
 constexpr std::chrono::seconds kLongestSearch{1};
 
@@ -111,7 +111,7 @@ constexpr std::chrono::microseconds kShortestPause{100};
 constexpr std::chrono::seconds kLockedPatience{10};
 constexpr std::chrono::hours kForEver{24 * 365};
 
-/// How long await_agent() waits. A peer that runs has copied by then; one that is stopped keeps the
+/// await_agent() waits so long. A peer that runs has copied by then; one that is stopped keeps the
 /// buffer.
 constexpr std::chrono::milliseconds kAgentPatience{100};
 
@@ -120,7 +120,7 @@ constexpr std::chrono::milliseconds kAgentPatience{100};
     return (kKinds[wr.opcode].traits & kInlineable) != 0 && length_of(wr) <= most;
 }
 
-/// What check() returns for a request that may be posted, on a queue pair with fault rules: less
+/// check() returns this for a request that may be posted, on a queue pair with fault rules: less
 /// than any errno.
 constexpr int kUnderRules = -1;
 

@@ -66,7 +66,7 @@ class SharedPages {
     int page_file_locked() REQUIRES(mutex_);
     /// @return the first allocation that ends behind the address.
     Allocations::iterator first_behind(std::uint64_t address) REQUIRES(mutex_);
-    /// How much of a range is provided memory.
+    /// Says how much of a range is provided memory.
     enum class Share { kNone, kSome, kAll };
     Share hold_allocations(PageRange pages) REQUIRES(mutex_);
 

@@ -37,7 +37,7 @@ struct DatagramSlot;
 struct OpenXrcDomain;
 class XrcDomain;
 
-/// What an XRC queue belongs to besides its protection domain; nullptr for a plain queue.
+/// An XRC queue belongs to these besides its protection domain; nullptr for a plain queue.
 struct XrcPlace {
     OpenXrcDomain* xrcd = nullptr;
     CompletionQueue* completions = nullptr;

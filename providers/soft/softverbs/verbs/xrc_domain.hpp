@@ -60,7 +60,7 @@ class XrcDomain {
     std::tuple<std::set<QueuePair*>, std::set<SharedReceiveQueue*>> members_ GUARDED_BY(lock_);
 };
 
-/// What ibv_open_xrcd returns: one of the handles of a domain.
+/// ibv_open_xrcd returns this: one of the handles of a domain.
 struct OpenXrcDomain : ibv_xrcd {
     OpenXrcDomain(ibv_context* owner, std::shared_ptr<XrcDomain> opened)
         : ibv_xrcd{owner}, domain(std::move(opened)) {}
