@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Measures how fast endpoints connect, and what an idle connected one costs. Two processes, one
-/// connection per endpoint, all started before the first is waited for. Uses only the installed DAT
-/// headers, so that the same program runs on any stack that DAT_OVERRIDE and the dynamic linker
-/// give it.
+/// connection per endpoint, at most IN_FLIGHT of them started and not yet established, by default
+/// all. Uses only the installed DAT headers, so that the same program runs on any stack that
+/// DAT_OVERRIDE and the dynamic linker give it.
 ///
-/// usage: connections NAME ADDRESS COUNT     IA name, IPv4 address of the server's IA
+/// usage: connections NAME ADDRESS COUNT [IN_FLIGHT]   IA name, IPv4 address of the server's IA
 /// With DAT_TEST_ADDRESS_FILE in the environment, the server leaves its IA address in that file,
 /// and ADDRESS has no meaning (test/support/address_file.hpp). With CONNECTIONS_RECEIVES=N in the
 /// environment each endpoint posts N receives, which are flushed when the connection ends; their
 /// events are not consumed. With CONNECTIONS_OVER_SOCKETS the programs make TCP connections, which
-/// become endpoints (dat2/dat_iw_extensions.h); the time includes both. Prints one `key value` per
-/// line.
+/// become endpoints (dat2/dat_iw_extensions.h), all in flight; the time includes both. Prints one
+/// `key value` per line.
 #include <dat2/dat_iw_extensions.h>
 #include <dat2/udat.h>
 #include <sys/socket.h>
@@ -119,17 +119,23 @@ class Side {
         await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established at the server");
         for (DAT_IW_SSP_HANDLE ssp : service_points) succeed(dat_iw_ssp_free(ssp), "ssp_free");
     }
-    void connect_all() {
+    void connect_all(int in_flight) {
         if (over_sockets_) return connect_sockets();
         sockaddr_storage server{};
         std::memcpy(&server, &server_, sizeof server_);
         if (test::address_file() && !test::find_address(test::address_file(), server)) std::exit(1);
-        for (DAT_EP_HANDLE ep : endpoints_)
+        int unanswered = 0;
+        for (DAT_EP_HANDLE ep : endpoints_) {
+            if (unanswered++ == in_flight) {
+                await(DAT_CONNECTION_EVENT_ESTABLISHED, 1, "established");
+                --unanswered;
+            }
             succeed(dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&server), kQualifier,
                                    kPatience, 0, nullptr, DAT_QOS_BEST_EFFORT,
                                    DAT_CONNECT_DEFAULT_FLAG),
                     "dat_ep_connect");
-        await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established");
+        }
+        await(DAT_CONNECTION_EVENT_ESTABLISHED, unanswered, "established");
     }
     void disconnect_all() {
         for (DAT_EP_HANDLE ep : endpoints_)
@@ -158,9 +164,11 @@ class Side {
                     "dat_iw_socket_connect");
         await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established");
     }
+    void await(DAT_EVENT_NUMBER number, int count, const char* what) const {
+        for (int i = 0; i < count; ++i) next(connections_, number, what, kPatience);
+    }
     void await_all(DAT_EVENT_NUMBER number, const char* what) const {
-        for (std::size_t i = 0; i < endpoints_.size(); ++i)
-            next(connections_, number, what, kPatience);
+        await(number, static_cast<int>(endpoints_.size()), what);
     }
     DAT_EVD_HANDLE evd(int flags, int length) const {
         DAT_EVD_HANDLE made = DAT_HANDLE_NULL;
@@ -185,11 +193,12 @@ class Side {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const ConnectionOrder order = connection_order(argc, argv, 3, "connections NAME ADDRESS COUNT");
+    const ConnectionOrder order =
+        connection_order(argc, argv, 3, "connections NAME ADDRESS COUNT [IN_FLIGHT]");
     const auto measure = [&](int in, int out) {
         Side side(argv[1], order.count, order.server);
         const std::size_t before = memory_in_use();
-        measure_connections(side, order.count, in, out, [&] {
+        measure_connections(side, order, in, out, [&] {
             std::printf("bytes_per_endpoint %zu\n", (memory_in_use() - before) / order.count);
         });
     };

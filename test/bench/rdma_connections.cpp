@@ -4,7 +4,7 @@
 /// the time that the kernel needs, whatever software is above it. Modifies the queue pairs itself,
 /// which saves the second INIT of rdma_accept() and rdma_connect(), and has no event thread.
 ///
-/// usage: rdma_connections ADDRESS COUNT     IPv4 address of the server's RDMA device
+/// usage: rdma_connections ADDRESS COUNT [IN_FLIGHT]     IPv4 address of the server's RDMA device
 /// Prints one `key value` per line.
 #include <rdma/rdma_cma.h>
 
@@ -55,23 +55,28 @@ class Side {
                 "rdma_bind_addr");
         require(rdma_listen(listener_, 0) == 0, "rdma_listen");
     }
-    void connect_all() {
+    void connect_all(int in_flight) {
         sockaddr_in own = address_;
         address_.sin_port = htons(kPort);
+        int unanswered = 0;
         for (Connection& connection : connections_) {
+            if (unanswered++ == in_flight) {
+                await(RDMA_CM_EVENT_CONNECT_RESPONSE, 1);
+                --unanswered;
+            }
             connection.id = create_id();
             connection.id->context = &connection;
             require(rdma_resolve_addr(connection.id, reinterpret_cast<sockaddr*>(&own),
                                       reinterpret_cast<sockaddr*>(&address_), kPatience) == 0,
                     "rdma_resolve_addr");
         }
-        until_all(RDMA_CM_EVENT_CONNECT_RESPONSE);
+        await(RDMA_CM_EVENT_CONNECT_RESPONSE, unanswered);
     }
-    void accept_all() { until_all(RDMA_CM_EVENT_ESTABLISHED); }
+    void accept_all() { await_all(RDMA_CM_EVENT_ESTABLISHED); }
     void disconnect_all() {
         for (const Connection& connection : connections_) disconnect(connection);
     }
-    void await_disconnections() { until_all(RDMA_CM_EVENT_DISCONNECTED); }
+    void await_disconnections() { await_all(RDMA_CM_EVENT_DISCONNECTED); }
     void free_all() {
         for (const Connection& connection : connections_) {
             rdma_destroy_id(connection.id);
@@ -86,9 +91,10 @@ class Side {
     }
 
   private:
-    /// Handles events until each connection has had `last`.
-    void until_all(rdma_cm_event_type last) {
-        for (std::size_t had = 0; had < connections_.size();) {
+    void await_all(rdma_cm_event_type last) { await(last, static_cast<int>(connections_.size())); }
+    /// Handles events until `count` of them have been `last`.
+    void await(rdma_cm_event_type last, int count) {
+        for (int had = 0; had < count;) {
             rdma_cm_event* event = nullptr;
             require(rdma_get_cm_event(channel_, &event) == 0, "rdma_get_cm_event");
             rdma_cm_id* id = event->id;
@@ -189,10 +195,11 @@ class Side {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const ConnectionOrder order = connection_order(argc, argv, 2, "rdma_connections ADDRESS COUNT");
+    const ConnectionOrder order =
+        connection_order(argc, argv, 2, "rdma_connections ADDRESS COUNT [IN_FLIGHT]");
     const auto measure = [&](int in, int out) {
         Side side(order.server, order.count);
-        measure_connections(side, order.count, in, out, [] {});
+        measure_connections(side, order, in, out, [] {});
     };
     const auto serve = [&](int in, int out) {
         Side side(order.server, order.count);

@@ -88,13 +88,14 @@ udaddy_client() {
 @test "udaddy -S 4096: messages as long as the path takes" { udaddy_pair -S 4096; }
 
 # usage: mckey_group OPTIONS... - two receivers join a group and get what a sender sends to it, which
-# has the options in the array `sender_options` too.
+# has the options in the array `sender_options` too. Each of them sleeps for 3 s once it has joined
+# the group. The receivers have posted their receives by then, so the sender need not wait for them.
 mckey_group() {
     need_program mckey
     local side
     for side in first second; do
         start "$side" env LD_PRELOAD="$softverbs" stdbuf -oL mckey "$@"
-        await_line "$side" '^receiving data transfers$'
+        await_line "$side" '^mckey: joined dgid: '
     done
     run_to_end sender env LD_PRELOAD="$softverbs" mckey -s "$@" "${sender_options[@]}"
     for side in first second; do await_end "$side"; done
