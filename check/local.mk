@@ -5,6 +5,7 @@ libdaplcore_la_SOURCES += \
     %reldir%/model/finding.hpp \
     %reldir%/model/finding_log.cpp %reldir%/model/finding_log.hpp \
     %reldir%/model/model.cpp %reldir%/model/model.hpp \
+    %reldir%/model/needs.cpp %reldir%/model/needs.hpp \
     %reldir%/model/objects.cpp %reldir%/model/objects.hpp \
     %reldir%/model/place.cpp %reldir%/model/place.hpp \
     %reldir%/model/regions.cpp %reldir%/model/regions.hpp \

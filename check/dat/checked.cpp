@@ -40,6 +40,8 @@ DAT_RETURN code_of(Kind kind) {
             return error(DAT_INVALID_HANDLE);
         case Kind::kOverlap:
         case Kind::kPrivateData:
+        case Kind::kUnfencedRead:
+        case Kind::kMisaligned:
             return error(DAT_INVALID_PARAMETER);
         default:
             return kSuccess;
@@ -48,6 +50,14 @@ DAT_RETURN code_of(Kind kind) {
 
 }  // namespace
 
+DAT_RETURN code_after(const Checked& checked, const Found& found) {
+    if (checked.policy.action != Action::kFail) return kSuccess;
+    DAT_RETURN code = kSuccess;
+    for (const Finding& finding : found)
+        if (code == kSuccess) code = code_of(finding.kind);
+    return code;
+}
+
 DAT_RETURN refuse(const Checked& checked, Domain domain, Found& found, const char* call) {
     if (found.empty()) return kSuccess;
     try {
@@ -55,7 +65,7 @@ DAT_RETURN refuse(const Checked& checked, Domain domain, Found& found, const cha
     } catch (const std::bad_alloc&) {
         return kSuccess;
     }
-    return checked.policy.action == Action::kFail ? code_of(found.begin()->kind) : kSuccess;
+    return code_after(checked, found);
 }
 
 DAT_RETURN check_handles(const Checked& checked, const char* call,

@@ -48,6 +48,8 @@ void with_model(const Step& step) {
     }
 }
 
+/// @return kSuccess, or the code with which a call must fail after these findings.
+DAT_RETURN code_after(const Checked& checked, const Found& found);
 /// Tells the findings of a call. @return kSuccess, or the code with which the call must fail.
 [[gnu::cold]] DAT_RETURN refuse(const Checked& checked, Domain domain, Found& found,
                                 const char* call);

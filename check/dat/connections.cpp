@@ -5,25 +5,48 @@
 namespace check::dat {
 namespace {
 
-/// Checks private data against what the provider says it carries.
+/// Compares private data with what the provider says it carries, and with other providers, unless
+/// the program may have asked for that limit.
 DAT_RETURN check_private_data(const Checked& checked, DAT_HANDLE object, DAT_COUNT size,
                               const char* call) {
-    if (size <= 0 || !checked.policy.checks_for(kLife)) return kSuccess;
+    if (size <= 0 || !(checked.policy.checks & (kLife | kPortability))) return kSuccess;
     Domain domain = nullptr;
+    bool knows_limits = false;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        if (const Object* known = state.objects.find_live(object)) domain = known->owner;
+        const Object* known = state.objects.find_live(object);
+        const Object* adapter = known ? state.objects.find_live(known->owner) : nullptr;
+        if (!adapter) return;
+        domain = known->owner;
+        knows_limits = adapter->knows_limits;
     });
     if (!domain) return kSuccess;
     DAT_PROVIDER_ATTR attributes{};
     if (checked.inner.ia_query_func(const_cast<void*>(domain), nullptr, DAT_IA_FIELD_NONE, nullptr,
                                     DAT_PROVIDER_FIELD_ALL, &attributes) != kSuccess)
         return kSuccess;
-    if (size <= attributes.max_private_data_size) return kSuccess;
+    const bool is_too_long = size > attributes.max_private_data_size;
+    const auto bytes = static_cast<std::uint64_t>(size);
+    if (is_too_long ? !checked.policy.checks_for(kLife)
+                    : knows_limits || !checked.policy.checks_for(kPortability) ||
+                          is_everywhere(Need::kPrivateData, bytes))
+        return kSuccess;
     Found found;
-    Finding& finding = found.add(Kind::kPrivateData);
-    finding.number = static_cast<std::uint64_t>(size);
+    Finding& finding = found.add(is_too_long ? Kind::kPrivateData : Kind::kElsewhere);
+    finding.number = bytes;
     finding.limit = static_cast<std::uint64_t>(attributes.max_private_data_size);
     return refuse(checked, domain, found, call);
+}
+
+/// From here on the peer may send.
+void note_accepted(const Checked& checked, DAT_EP_HANDLE ep) {
+    if (!ep) return;
+    ensure_known(checked, ep);
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        const Object* object = state.objects.find_live(ep);
+        if (!object || !object->endpoint || object->endpoint->is_datagram) return;
+        object->endpoint->is_accepting = true;
+        object->endpoint->may_receive = true;
+    });
 }
 
 }  // namespace
@@ -46,7 +69,9 @@ DAT_RETURN cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size, const D
     const DAT_RETURN refused = check_private_data(checked, cr, size, kName.text);
     if (refused != kSuccess) return refused;
     const DAT_RETURN code = Call<&DAT_PROVIDER::cr_accept_func, kName>::call(cr, ep, size, data);
-    if (code == kSuccess) ended(checked, cr);
+    if (code != kSuccess) return code;
+    ended(checked, cr);
+    note_accepted(checked, ep);
     return code;
 }
 

@@ -40,6 +40,7 @@ void end_transfer(const Checked& checked, const char* call,
         if (!poster || !poster->endpoint) return;
         domain = poster->owner;
         const bool receives = is_receive(static_cast<unsigned>(data.operation));
+        if (receives && data.status == DAT_DTO_SUCCESS) poster->endpoint->has_received = true;
         const void* shared = receives ? poster->endpoint->shared : nullptr;
         Object* queue = shared ? state.objects.find_live(shared) : poster;
         if (queue && queue->endpoint)

@@ -48,6 +48,7 @@ void read_atomic(Posting& posting, const char* call, int operands, va_list argum
     posting.remote_rights = kRemoteRead | kRemoteWrite;
     posting.flags = va_arg(arguments, unsigned);
     posting.is_target = true;
+    posting.is_atomic = true;
 }
 
 /// @return false if the operation posts nothing.

@@ -91,6 +91,22 @@ DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT length, DAT_EVD_HANDLE* as
     return code;
 }
 
+/// A program that asks for limits can keep to those of each adapter. libdat2 itself asks in the
+/// program's call of dat_ia_open().
+DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE* async, DAT_IA_ATTR_MASK ia_mask,
+                    DAT_IA_ATTR* ia_attributes, DAT_PROVIDER_ATTR_MASK provider_mask,
+                    DAT_PROVIDER_ATTR* provider_attributes) {
+    const DAT_RETURN code = Call<&DAT_PROVIDER::ia_query_func, Text("dat_ia_query")>::call(
+        ia, async, ia_mask, ia_attributes, provider_mask, provider_attributes);
+    if (code != kSuccess || !(ia_attributes || provider_attributes)) return code;
+    const Place place = calling_place();
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        Object* adapter = state.objects.find_live(ia);
+        if (adapter && adapter->made.place != place) adapter->knows_limits = true;
+    });
+    return code;
+}
+
 /// An abrupt close frees what is left, so nothing is wrong with that.
 DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
     const Checked& checked = checked_of(ia);

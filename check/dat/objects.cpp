@@ -83,6 +83,7 @@ void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep) {
         endpoint.receive_queue = param.recv_evd_handle;
         endpoint.request_queue = param.request_evd_handle;
         endpoint.shared = param.srq_handle;
+        endpoint.is_datagram = param.ep_attr.service_type != DAT_SERVICE_TYPE_RC;
         endpoint.request_slots = static_cast<std::uint64_t>(param.ep_attr.max_request_dtos);
         endpoint.most_receive_segments = param.ep_attr.max_recv_iov;
         endpoint.most_request_segments =
@@ -178,6 +179,8 @@ DAT_RETURN ep_reset(DAT_EP_HANDLE ep) {
         if (!object || !object->endpoint) return;
         state.end_transfers(*object);
         object->endpoint->is_over = false;
+        object->endpoint->is_accepting = object->endpoint->may_receive = false;
+        object->endpoint->had_receive = object->endpoint->has_received = false;
     });
     return code;
 }

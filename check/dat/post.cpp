@@ -48,6 +48,8 @@ Post post_of(const Posting& posting, std::span<const Segment> segments) {
     post.is_receive = posting.is_receive;
     post.is_target = posting.is_target;
     post.is_suppressed = (posting.flags & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
+    post.is_fenced = (posting.flags & DAT_COMPLETION_BARRIER_FENCE_FLAG) != 0;
+    post.is_atomic = posting.is_atomic;
     post.remote = remote_of(posting, segments);
     post.remote_rights = posting.remote_rights;
     return post;
@@ -67,8 +69,7 @@ Domain begin(const Checked& checked, const Posting& posting, const Transfer*& tr
                                                             : endpoint.most_request_segments);
         const Post post = post_of(posting, segments.all());
         const Transfer* begun = state.begin(*poster, post, checked.policy, found);
-        const bool fails = !found.empty() && checked.policy.action == Action::kFail;
-        if (posting.is_followed && !fails)
+        if (posting.is_followed && code_after(checked, found) == kSuccess)
             transfer = begun;
         else
             state.take_back(*poster, post, begun);

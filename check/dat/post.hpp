@@ -20,6 +20,7 @@ struct Posting {
     bool is_target;                           ///< writes to its segments
     const DAT_RMR_TRIPLET* remote = nullptr;  ///< the peer's memory that it uses
     unsigned remote_rights = 0;
+    bool is_atomic = false;
     bool is_followed = true;  ///< its completion says which transfer it is of
 };
 

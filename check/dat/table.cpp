@@ -28,7 +28,7 @@ Checked* entry_for(const DAT_PROVIDER& table) {
 #define OWN(name) table.name##_func = entry::name
 
 void check_queries(DAT_PROVIDER& table) {
-    CHECKED(ia_query);
+    OWN(ia_query);
     CHECKED(set_consumer_context);
     CHECKED(get_consumer_context);
     CHECKED(get_handle_type);

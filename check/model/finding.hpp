@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "check/model/needs.hpp"
 #include "check/model/place.hpp"
 
 namespace check {
@@ -45,16 +46,23 @@ enum class Kind : unsigned {
     kLeft,
     kUsedAfterFree,
     kOtherOwner,
-    kPrivateData
+    kPrivateData,
+    kUnfencedRead,
+    kMisaligned,
+    kElsewhere,
+    kSendsFirst,
+    kLateReceive
 };
-inline constexpr unsigned kKinds = 15;
+inline constexpr unsigned kKinds = 20;
 
 /// @return the check to which a kind belongs.
 constexpr Check check_of(Kind kind) {
     return kind <= Kind::kEnded           ? kMemory
            : kind <= Kind::kFreedInFlight ? kBuffers
            : kind <= Kind::kEndlessWait   ? kQueues
-                                          : kLife;
+           : kind <= Kind::kPrivateData   ? kLife
+           : kind <= Kind::kMisaligned    ? kOrder
+                                          : kPortability;
 }
 
 /// Identifies an adapter instance or device: keys and findings are counted for each.
@@ -69,9 +77,10 @@ struct Finding {
     std::uint64_t address = 0;    ///< of the segment
     std::uint64_t length = 0;     ///< of the segment
     std::uint64_t key = 0;        ///< of the segment
-    const char* what = "";        ///< the right that lacks, or the kind of an object
+    const char* what = "";        ///< the right that lacks, the kind of an object, or the need
     std::uint64_t number = 0;     ///< what was counted
     std::uint64_t limit = 0;      ///< what may be counted
+    Need need{};                  ///< of what the program uses more than other transports have
     std::uint64_t other_key = 0;  ///< of the nearest region, if other_length is not 0
     std::uint64_t other_address = 0;
     std::uint64_t other_length = 0;

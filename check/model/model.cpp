@@ -113,7 +113,8 @@ void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, T
             is_clean = false;
             continue;
         }
-        if (transfer.pieces_count == kMostPieces || !policy.checks_for(kBuffers)) continue;
+        if (transfer.pieces_count == kMostPieces || !(policy.checks & (kBuffers | kOrder)))
+            continue;
         Piece& piece = transfer.pieces[transfer.pieces_count++];
         piece = {region->memory + (segment.address - region->first),
                  segment.length,
@@ -121,7 +122,7 @@ void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, T
                  0,
                  false,
                  post.is_target};
-        if (!post.is_target && !(region->rights & kRemoteWrite) &&
+        if (policy.checks_for(kBuffers) && !post.is_target && !(region->rights & kRemoteWrite) &&
             !targets.overlaps(piece.memory, piece.length))
             piece.is_summed = sum_of(piece.memory, piece.length, piece.sum);
     }
@@ -167,6 +168,41 @@ void Model::check_queue(Object& poster, const Post& post, Found& found) {
     finding.made = poster.made;
 }
 
+void Model::check_fence(const Endpoint& endpoint, const Post& post, const Transfer& transfer,
+                        Found& found) {
+    if (post.is_receive || post.is_target || post.is_fenced) return;
+    for (int i = 0; i < transfer.pieces_count; ++i) {
+        const Piece& piece = transfer.pieces[i];
+        const Transfer* read = targets.overlapping(piece.memory, piece.length, endpoint.requests);
+        if (!read) continue;
+        Finding& finding = found.add(Kind::kUnfencedRead);
+        finding.segment = i;
+        finding.address = piece.memory;
+        finding.length = piece.length;
+        finding.other_call = read->call;
+        finding.other.place = read->place;
+        return;
+    }
+}
+
+/// iWARP (MPA) lets the side that connects speak first, and has no retries where a receive lacks.
+/// A peer that uses memory here is not seen, so nothing is known if there is memory for it.
+void Model::check_portability(const Object& poster, const Post& post, Found& found) {
+    const Endpoint& endpoint = *poster.endpoint;
+    const bool is_read = post.is_target && !post.is_receive;
+    const Need need = is_read ? Need::kReadSegments : Need::kSegments;
+    const Object* adapter = objects.find_live(poster.owner);
+    if (!(adapter && adapter->knows_limits) && !is_everywhere(need, post.segments.size())) {
+        Finding& finding = found.add(Kind::kElsewhere);
+        finding.need = need;
+        finding.number = post.segments.size();
+    }
+    const bool sends_first = !post.is_receive && endpoint.is_accepting && !endpoint.has_received;
+    const bool is_late = post.is_receive && endpoint.may_receive && !endpoint.had_receive;
+    if ((!sends_first && !is_late) || remote_regions.has_remote(poster.owner)) return;
+    found.add(is_late ? Kind::kLateReceive : Kind::kSendsFirst).made = poster.made;
+}
+
 Transfer* Model::begin(Object& poster, const Post& post, const Policy& policy, Found& found) {
     Endpoint& endpoint = *poster.endpoint;
     TransferList& list = post.is_receive ? endpoint.receives : endpoint.requests;
@@ -178,6 +214,16 @@ Transfer* Model::begin(Object& poster, const Post& post, const Policy& policy, F
     add_pieces(poster, post, policy, transfer, found);
     if (policy.checks_for(kMemory)) check_remote(poster, post, found);
     if (policy.checks_for(kQueues)) check_queue(poster, post, found);
+    if (policy.checks_for(kOrder)) {
+        check_fence(endpoint, post, transfer, found);
+        if (post.is_atomic && post.remote.address % sizeof(std::uint64_t) != 0)
+            found.add(Kind::kMisaligned).address = post.remote.address;
+    }
+    if (policy.checks_for(kPortability)) check_portability(poster, post, found);
+    if (post.is_receive)
+        endpoint.had_receive = true;
+    else
+        endpoint.may_receive = !endpoint.is_datagram;
     targets.add(list, transfer);
     if (!post.is_receive) endpoint.suppressed = post.is_suppressed ? endpoint.suppressed + 1 : 0;
     Object* queue = queue_of(poster, post.is_receive);

@@ -21,7 +21,9 @@ struct Post {
     bool is_receive;
     bool is_target;      ///< writes to its segments
     bool is_suppressed;  ///< makes no completion if it succeeds
-    Segment remote;      ///< memory of the peer; of no length if it uses none
+    bool is_fenced;      ///< begins when the reads before it are complete
+    bool is_atomic;
+    Segment remote;  ///< memory of the peer; of no length if it uses none
     unsigned remote_rights;
 };
 
@@ -86,6 +88,10 @@ class Model {
     /// Checks memory of the peer, if the peer is in this process and the key is that of a region.
     void check_remote(const Object& poster, const Post& post, Found& found) REQUIRES(mutex);
     void check_queue(Object& poster, const Post& post, Found& found) REQUIRES(mutex);
+    /// Checks that a request does not read memory which an RDMA read before it has yet to fill.
+    void check_fence(const Endpoint& endpoint, const Post& post, const Transfer& transfer,
+                     Found& found) REQUIRES(mutex);
+    void check_portability(const Object& poster, const Post& post, Found& found) REQUIRES(mutex);
     void check_unchanged(const Transfer& transfer, Found& found) REQUIRES(mutex);
     void drop(Object& poster, bool is_receive, TransferList::iterator transfer) REQUIRES(mutex);
     Object* queue_of(const Object& poster, bool is_receive) REQUIRES(mutex);

@@ -20,6 +20,7 @@ struct Object {
     bool goes_with_owner = false;  ///< its owner frees it
     std::uint64_t key = 0;         ///< of a memory region
     std::uint64_t remote_key = 0;  ///< of one that peers may use
+    bool knows_limits = false;     ///< an adapter whose limits the program has asked for
     // The next three are for queues of events.
     std::uint64_t length = 0;       ///< entries that the program asked for
     std::uint64_t outstanding = 0;  ///< transfers posted whose completions come here

@@ -65,6 +65,13 @@ const Region* Regions::find(Domain domain, std::uint64_t key) const {
     return known == regions_.end() ? nullptr : &known->second;
 }
 
+bool Regions::has_remote(Domain domain) const {
+    return std::any_of(regions_.begin(), regions_.end(), [=](const auto& known) {
+        return known.first.domain == domain && known.second.is_live &&
+               (known.second.rights & (kRemoteRead | kRemoteWrite)) != 0;
+    });
+}
+
 void Regions::name_nearest(Domain domain, const Segment& segment, Finding& finding) const {
     std::uint64_t least = UINT64_MAX;
     for (const auto& [name, region] : regions_) {

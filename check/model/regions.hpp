@@ -49,6 +49,9 @@ class Regions {
     /// @return the live or ended region with this key, or nullptr.
     const Region* find(Domain domain, std::uint64_t key) const;
 
+    /// Whether peers may use a live region.
+    bool has_remote(Domain domain) const;
+
     /// Checks one segment. @param zone the protection zone of who uses it; nullptr: not checked.
     /// @return the region if nothing was found, else nullptr.
     const Region* check(Domain domain, const Segment& segment, unsigned rights, const void* zone,

@@ -56,6 +56,8 @@ struct Teller {
     void tell_buffers() const;
     void tell_queues() const;
     void tell_life() const;
+    void tell_order() const;
+    void tell_portability() const;
     void tell() const;
 };
 
@@ -114,6 +116,26 @@ void Teller::tell_life() const {
         say<support::kCheckPrivateData>(finding.number, finding.limit);
 }
 
+void Teller::tell_order() const {
+    if (finding.kind == Kind::kUnfencedRead)
+        say<support::kCheckUnfenced>(
+            segment_of(finding),
+            fmt::format("{} at {}", finding.other_call, name_of(finding.other.place)));
+    else
+        say<support::kCheckMisaligned>(finding.address);
+}
+
+void Teller::tell_portability() const {
+    const std::string made = name_of(finding.made.place);
+    if (finding.kind == Kind::kElsewhere)
+        say<support::kCheckElsewhere>(text_of(finding.need, finding.number),
+                                      those_without(finding.need, finding.number));
+    else if (finding.kind == Kind::kSendsFirst)
+        say<support::kCheckSendsFirst>(made);
+    else
+        say<support::kCheckLateReceive>(made);
+}
+
 void Teller::tell() const {
     switch (check_of(finding.kind)) {
         case kMemory:
@@ -122,6 +144,10 @@ void Teller::tell() const {
             return tell_buffers();
         case kQueues:
             return tell_queues();
+        case kOrder:
+            return tell_order();
+        case kPortability:
+            return tell_portability();
         default:
             return tell_life();
     }

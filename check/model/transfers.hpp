@@ -86,8 +86,14 @@ struct Endpoint {
     int most_receive_segments = 0;
     int most_request_segments = 0;
     std::uint64_t suppressed =
-        0;                  ///< requests in flight since the last one that makes a completion
-    bool is_over = false;   ///< its connection has ended: its transfers are flushed
+        0;                 ///< requests in flight since the last one that makes a completion
+    bool is_over = false;  ///< its connection has ended: its transfers are flushed
+    bool is_datagram = false;
+    // The order in which iWARP permits both sides to begin.
+    bool is_accepting = false;  ///< it has accepted its connection
+    bool may_receive = false;   ///< its peer may send
+    bool had_receive = false;   ///< a receive was posted
+    bool has_received = false;
     TransferList receives;  ///< in the order of posting
     TransferList requests;
 };

@@ -95,6 +95,37 @@ finds() {
     finds private_data DAT434 "dat_ep_connect at connect_to .*: [0-9]+ bytes of private data are more than the [0-9]+ "
 }
 
+@test "order: a send of what a read has yet to bring" {
+    finds unfenced DAT441 "dat_ep_post_send at unfenced .*: segment 0 \(.*, 8 bytes\) is read while dat_ep_post_rdma_read at unfenced .* has yet to fill it"
+}
+
+@test "order: an atomic operation that is not aligned" {
+    finds misaligned DAT442 "dat_ib_post_fetch_and_add at misaligned .*: the remote address 0x[0-9a-f]+4 of an atomic operation"
+}
+
+@test "portability: more segments than another device has" {
+    finds many_segments DAT445 "dat_ep_post_recv at many_segments .*: 7 segments in one request are possible here, but not with siw \(6\)"
+}
+
+@test "portability: private data that scm carries and cma does not" {
+    printf 'soft0 u2.0 nonthreadsafe default %s dapl.2.0 "soft0 1" ""\n' "$TOP_BUILDDIR/.libs/libdaploscm.so.2" >"$BATS_TEST_TMPDIR/dat.conf"
+    DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf DAPL_SCM_NETDEV=lo LD_PRELOAD=$TOP_BUILDDIR/.libs/libsoftverbs.so \
+        finds long_private_data DAT445 "dat_ep_connect at connect_to .*: 57 bytes of private data are possible here, but not with cma \(56\)"
+}
+
+@test "portability: the accepting side sends first" {
+    finds sends_first DAT446 "dat_ep_post_send at send_from .*: the endpoint made at make_ep .* has accepted"
+}
+
+@test "portability: the first receive comes after the accept" {
+    finds late_receive DAT447 "dat_ep_post_recv at receive_into .*: this is the first receive of the endpoint made at make_ep "
+}
+
+@test "portability: a program that asks for limits is not told of those of other devices" {
+    OPENDAT_CHECK=portability run_case private_data right
+    [ -z "$(told)" ] || { told; return 1; }
+}
+
 @test "without OPENDAT_CHECK, and with other checks, nothing is told" {
     for checks in '' off buffers,queues,life; do
         OPENDAT_CHECK=$checks run_case ended wrong

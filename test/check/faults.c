@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test/check/faults.h"
 
+#include <dat2/dat_ib_extensions.h>
 #include <stdlib.h>
 
 #include "test/check/program.h"
@@ -37,7 +38,7 @@ static void no_right(int wrong) {
     static char bytes[LENGTH];
     struct region region;
     const int write = wrong ? 0 : DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-    must(register_in(pz, &region, bytes, DAT_MEM_PRIV_LOCAL_READ_FLAG | write), "dat_lmr_create");
+    must(register_in(pz, &region, bytes, DAT_MEM_PRIV_READ_FLAG | write), "dat_lmr_create");
     DAT_LMR_TRIPLET segment = segment_of(&region, 0, 8);
     dat_ep_post_recv(there, 1, &segment, numbered(2), DAT_COMPLETION_DEFAULT_FLAG);
     disconnect_both();
@@ -227,6 +228,125 @@ static void private_data(int wrong) {
     free_region(&data);
 }
 
+/* -- order --------------------------------------------------------------------------------- */
+
+/* Sends what an RDMA read brings. */
+static void unfenced(int wrong) {
+    struct region from = make_region(), through = make_region(), to = make_region();
+    DAT_LMR_TRIPLET segment = segment_of(&through, 0, 8);
+    DAT_RMR_TRIPLET source = target_of(&from, 0, 8);
+    receive_into(there, segment_of(&to, 0, 8));
+    must(
+        dat_ep_post_rdma_read(here, 1, &segment, numbered(1), &source, DAT_COMPLETION_DEFAULT_FLAG),
+        "dat_ep_post_rdma_read");
+    if (dat_ep_post_send(here, 1, &segment, numbered(3),
+                         wrong ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_BARRIER_FENCE_FLAG) ==
+        DAT_SUCCESS) {
+        next(sends);
+        next(receives);
+    }
+    next(sends);
+    disconnect_both();
+    free_region(&from);
+    free_region(&through);
+    free_region(&to);
+}
+
+static void misaligned(int wrong) {
+    static char bytes[LENGTH];
+    struct region before = make_region(), number;
+    must(register_in(pz, &number, bytes,
+                     (int)DAT_MEM_PRIV_ALL_FLAG | (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC),
+         "dat_lmr_create");
+    DAT_LMR_TRIPLET segment = segment_of(&before, 0, 8);
+    DAT_RMR_TRIPLET target = target_of(&number, wrong ? 4 : 8, 8);
+    if (dat_ib_post_fetch_and_add(here, (DAT_UINT64)1, &segment, numbered(1), &target,
+                                  DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS)
+        next(sends);
+    disconnect_both();
+    free_region(&before);
+    must(dat_lmr_free(number.lmr), "dat_lmr_free");
+}
+
+/* -- portability --------------------------------------------------------------------------- */
+
+/* One device has six. */
+static void many_segments(int wrong) {
+    struct region to = make_region();
+    DAT_EP_PARAM param;
+    DAT_LMR_TRIPLET segments[7];
+    must(dat_ep_query(here, DAT_EP_FIELD_ALL, &param), "dat_ep_query");
+    param.ep_attr.max_recv_iov = 7;
+    DAT_EP_HANDLE ep = make_ep(&param.ep_attr);
+    for (int i = 0; i < 7; ++i) segments[i] = segment_of(&to, 8 * i, 8);
+    must(dat_ep_post_recv(ep, wrong ? 7 : 6, segments, numbered(1), DAT_COMPLETION_DEFAULT_FLAG),
+         "dat_ep_post_recv");
+    must(dat_ep_free(ep), "dat_ep_free");
+    free_region(&to);
+}
+
+/* More than the 56 bytes that rdma_cm carries: only the providers of other managers take it. */
+static void long_private_data(int wrong) {
+    struct region data = make_region();
+    DAT_EP_HANDLE ep = make_ep(NULL);
+    DAT_PSP_HANDLE psp = listen_for(QUALIFIER);
+    must(connect_to(ep, QUALIFIER, wrong ? 57 : 56, data.bytes), "dat_ep_connect");
+    must(dat_cr_reject(next(requests).event_data.cr_arrival_event_data.cr_handle, 0, NULL),
+         "dat_cr_reject");
+    next(connections);
+    must(dat_psp_free(psp), "dat_psp_free");
+    must(dat_ep_free(ep), "dat_ep_free");
+    free_region(&data);
+}
+
+/* A connection of its own, between endpoints that have posted no receives yet, and memory that no
+ * peer may use. */
+struct talk {
+    DAT_EP_HANDLE caller, callee;
+    struct region from, to;
+};
+
+static struct talk begin_talk(void) {
+    static char sent[LENGTH], received[LENGTH];
+    struct talk talk = {make_ep(NULL), make_ep(NULL), {0}, {0}};
+    const int local = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+    must(register_in(pz, &talk.from, sent, local), "dat_lmr_create");
+    must(register_in(pz, &talk.to, received, local), "dat_lmr_create");
+    return talk;
+}
+
+static void say(const struct talk* talk, DAT_EP_HANDLE from) {
+    send_from(from, segment_of(&talk->from, 0, 8), DAT_COMPLETION_DEFAULT_FLAG);
+    next(sends);
+    next(receives);
+}
+
+static void end_talk(struct talk* talk) {
+    must(dat_ep_free(talk->caller), "dat_ep_free");
+    must(dat_ep_free(talk->callee), "dat_ep_free");
+    must(dat_lmr_free(talk->from.lmr), "dat_lmr_free");
+    must(dat_lmr_free(talk->to.lmr), "dat_lmr_free");
+}
+
+static void sends_first(int wrong) {
+    struct talk talk = begin_talk();
+    receive_into(talk.caller, segment_of(&talk.to, 0, 8));
+    receive_into(talk.callee, segment_of(&talk.to, 8, 8));
+    connect_both(talk.caller, talk.callee);
+    if (!wrong) say(&talk, talk.caller);
+    say(&talk, talk.callee);
+    end_talk(&talk);
+}
+
+static void late_receive(int wrong) {
+    struct talk talk = begin_talk();
+    if (!wrong) receive_into(talk.callee, segment_of(&talk.to, 0, 8));
+    connect_both(talk.caller, talk.callee);
+    if (wrong) receive_into(talk.callee, segment_of(&talk.to, 0, 8));
+    say(&talk, talk.caller);
+    end_talk(&talk);
+}
+
 const struct fault faults[] = {{"not_registered", not_registered},
                                {"out_of_range", out_of_range},
                                {"no_right", no_right},
@@ -244,4 +364,10 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"used_after_free", used_after_free},
                                {"other_ia", other_ia},
                                {"private_data", private_data},
+                               {"unfenced", unfenced},
+                               {"misaligned", misaligned},
+                               {"many_segments", many_segments},
+                               {"long_private_data", long_private_data},
+                               {"sends_first", sends_first},
+                               {"late_receive", late_receive},
                                {NULL, NULL}};
