@@ -88,7 +88,7 @@ def write(bench, key, run, work, size, count):
 
 def groups(bench):
     """{name: members}, as test/bench/compare has them."""
-    few, many = ("200", "20000") if bench.short else ("5000", "200000")
+    few, many = ("1000", "20000") if bench.short else ("5000", "200000")
     return {
         "container_latency": [write(bench, "container_latency.heap", run_in_two, "latency", 8, many),
                               write(bench, "container_latency.one", run_in_one, "latency", 8, many)],
