@@ -199,6 +199,12 @@ TEST_F(Moderation, AResizeLosesNoEvent) {
     EXPECT_EQ(polled(), 4);
 }
 
+/// Starts a process before it opens the device.
+class ModerationOfTwo : public testing::Test {
+  protected:
+    TemporaryFabric fabric_;
+};
+
 /// Receives `count` messages and sleeps whenever there are none. @return how often it was woken.
 int receive_asleep(Host& host, int count) {
     int events = 0;
@@ -222,7 +228,7 @@ void send_all(Host& host, Qp& qp, int count) {
 }
 
 /// The number of messages is no multiple of the count: the period ends the last hold.
-TEST_F(Moderation, NoWakeUpIsLostBetweenTwoProcesses) {
+TEST_F(ModerationOfTwo, NoWakeUpIsLostBetweenTwoProcesses) {
     const int count = scaled(5000) / 16 * 16 + 3;
     Child child([count](Channel& channel) {
         Host host;
@@ -235,7 +241,7 @@ TEST_F(Moderation, NoWakeUpIsLostBetweenTwoProcesses) {
     options.depth = static_cast<std::uint32_t>(count);
     options.cq_entries = count;
     Host host(options);
-    test::moderate(host.cq, 16, kShort);
+    moderate(host.cq, 16, kShort);
     Qp qp(host);
     for (int i = 0; i < count; ++i) ASSERT_EQ(qp.post_receive(1, {host.sge(0, 8)}), 0);
     qp.connect(child.channel());
@@ -245,7 +251,7 @@ TEST_F(Moderation, NoWakeUpIsLostBetweenTwoProcesses) {
 }
 
 /// Each of many messages comes alone, so that each waits for the end of a period.
-TEST_F(Moderation, EachMessageThatComesAloneWakesAfterThePeriod) {
+TEST_F(ModerationOfTwo, EachMessageThatComesAloneWakesAfterThePeriod) {
     const int count = scaled(100);
     Child child([count](Channel& channel) {
         Host host;
@@ -258,7 +264,7 @@ TEST_F(Moderation, EachMessageThatComesAloneWakesAfterThePeriod) {
     });
     Options options = with_channel();
     Host host(options);
-    test::moderate(host.cq, 0, 1);
+    moderate(host.cq, 0, 1);
     Qp qp(host);
     qp.post_receive(1, {host.sge(0, 8)});
     qp.connect(child.channel());
@@ -275,7 +281,7 @@ void die_while_an_event_is_held(softverbs::FaultPoint point) {
         syscall(SYS_tgkill, getpid(), gettid(), SIGKILL);
 }
 
-TEST_F(Moderation, APeriodThatADeadSenderBeganEnds) {
+TEST_F(ModerationOfTwo, APeriodThatADeadSenderBeganEnds) {
     Child child([](Channel& channel) {
         Host host;
         Qp qp(host);
@@ -284,7 +290,7 @@ TEST_F(Moderation, APeriodThatADeadSenderBeganEnds) {
         qp.send(1, {host.sge(0, 8)});
     });
     Host host(with_channel());
-    test::moderate(host.cq, 100, kShort);
+    moderate(host.cq, 100, kShort);
     Qp qp(host);
     ASSERT_EQ(qp.post_receive(7, {host.sge(0, 8)}), 0);
     ASSERT_EQ(ibv_req_notify_cq(host.cq, 0), 0);
