@@ -23,8 +23,9 @@ test_bench_verbs_operations_LDADD = $(IBVERBS_LIBS)
 test_bench_verbs_perf_SOURCES = %reldir%/verbs_perf.cpp %reldir%/processes.hpp
 test_bench_verbs_perf_LDADD = libperf.la $(IBVERBS_LIBS)
 
-TESTS += %reldir%/curves.bats %reldir%/scale.bats %reldir%/table.bats %reldir%/table_kernel.bats
-EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/curves %reldir%/curves.bats %reldir%/panels.py %reldir%/processes %reldir%/runner.py %reldir%/scale %reldir%/scale.bats %reldir%/states.py %reldir%/sweeps.py %reldir%/table %reldir%/table.bash %reldir%/table.bats %reldir%/tables.py \
+check_DATA += test/bench/verbs_perf test/bench/floors
+TESTS += %reldir%/containers.bats %reldir%/curves.bats %reldir%/scale.bats %reldir%/table.bats %reldir%/table_kernel.bats
+EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/containers.py %reldir%/containers.bats %reldir%/curves %reldir%/curves.bats %reldir%/panels.py %reldir%/processes %reldir%/runner.py %reldir%/scale %reldir%/scale.bats %reldir%/states.py %reldir%/sweeps.py %reldir%/table %reldir%/table.bash %reldir%/table.bats %reldir%/tables.py \
     %reldir%/bench_kernel %reldir%/compare_kernel %reldir%/table_kernel %reldir%/table_kernel.bats
 
 # BENCH=short makes one short run of each measurement, to check that all of it works. The table is

@@ -59,6 +59,10 @@ delayed_ns.heap 140
 read_back_ns.heap 210
 write_ns.reference 20
 write_ns.verbs 30
+container_latency.heap 0.12 near 0.05 21
+container_latency.one 0.1 near 0.05 21
+container_bandwidth_1M.heap 9000 near 0.05 22
+container_bandwidth_1M.memcpy 10000 near 0.05 22
 trace_point_off.ours 0.4
 trace_point_on.ours 30
 LINES
@@ -109,6 +113,13 @@ LINES
         .values.heap == 40 and .against == "register_write_1M.ordinary" and .ratio == 0.5'
 }
 
+@test "bench table: two containers are held against one, and against memcpy" {
+    row 'RDMA write 8 B between two containers, one way' 'select(.state == "near") |
+        .values.heap == 0.12 and .against == "container_latency.one" and (.ratio - 1.2 | fabs) < 1e-9'
+    row 'RDMA write bandwidth 1 MiB between two containers' 'select(.state == "near") |
+        .values.floor == 10000 and (.ratio - 0.9 | fabs) < 1e-9 and .kind == "least" and .limit == 0.8'
+}
+
 @test "bench table: a goal is met or missed by its ratio, in its direction" {
     row 'open and close an IA, the first time in a process' '.met == true and .kind == "most" and .limit == 1'
     row 'RDMA read 8 B' "select(.state == \"near\") | .ratio == 5 and .against == \"a cache line's round trip\""
@@ -149,7 +160,7 @@ LINES
 @test "bench table: every goal has a row, whatever was measured" {
     : >"$BATS_TEST_TMPDIR/nothing"
     "$table" "$BATS_TEST_TMPDIR/nothing" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/printed"
-    [ "$(jq '.rows | length' "$BATS_TEST_TMPDIR/table.json")" -eq 53 ]
+    [ "$(jq '.rows | length' "$BATS_TEST_TMPDIR/table.json")" -eq 57 ]
     jq -e 'all(.rows[]; .met == null)' "$BATS_TEST_TMPDIR/table.json" >/dev/null
 }
 

@@ -6,7 +6,10 @@
 /// distribution.
 ///
 /// usage: verbs_perf DEVICE GID_INDEX latency|bandwidth send|write|read BYTES COUNT CPU PEER_CPU
+///        [requester|responder IN OUT]
 /// Prints microseconds (half a round trip for send and write, the median), or 10^6 bytes a second.
+/// Without a role it forks, and runs both. The descriptors IN and OUT are pipes from and to the
+/// other side, which may be in another container.
 #include <infiniband/verbs.h>
 #include <sched.h>
 
@@ -383,14 +386,16 @@ void measure(const Options& options, int in, int out) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::string test = argc == 9 ? argv[3] : "";
-    const std::string operation = argc == 9 ? argv[4] : "";
+    const std::string role = argc == 12 ? argv[9] : "";
+    const bool is_side = role == "requester" || role == "responder";
+    const std::string test = argc == 9 || is_side ? argv[3] : "";
+    const std::string operation = argc == 9 || is_side ? argv[4] : "";
     const bool known = (test == "latency" || test == "bandwidth") &&
                        (operation == "send" || operation == "write" || operation == "read");
     if (!known || std::atoi(argv[5]) < 1 || std::atoi(argv[6]) < 1) {
         std::fprintf(stderr,
                      "usage: verbs_perf DEVICE GID_INDEX latency|bandwidth send|write|read BYTES "
-                     "COUNT CPU PEER_CPU\n");
+                     "COUNT CPU PEER_CPU [requester|responder IN OUT]\n");
         return 2;
     }
     const Options options{argv[1],
@@ -403,6 +408,11 @@ int main(int argc, char** argv) {
                           static_cast<std::uint64_t>(std::atoi(argv[6])),
                           std::atoi(argv[7]),
                           std::atoi(argv[8])};
+    if (is_side) {
+        const auto& run = role == "requester" ? measure : serve;
+        run(options, std::atoi(argv[10]), std::atoi(argv[11]));
+        return 0;
+    }
     return run_both([&](int in, int out) { measure(options, in, out); },
                     [&](int in, int out) { serve(options, in, out); });
 }

@@ -28,6 +28,7 @@ verbs_tests = \
     test/softverbs/verbs_shared_receive_test \
     test/softverbs/verbs_xrc_test \
     test/softverbs/verbs_events_test \
+    test/softverbs/verbs_moderation_test \
     test/softverbs/verbs_completions_test \
     test/softverbs/verbs_resize_test \
     test/softverbs/verbs_windows_test \
@@ -82,8 +83,11 @@ test_softverbs_verbs_shared_receive_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_xrc_test_SOURCES = %reldir%/verbs_xrc_test.cpp %reldir%/attacker.hpp $(verbs_test_headers)
 test_softverbs_verbs_xrc_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_softverbs_verbs_xrc_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
-test_softverbs_verbs_events_test_SOURCES = %reldir%/verbs_events_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_events_test_SOURCES = %reldir%/verbs_events_test.cpp %reldir%/completion_events.hpp $(verbs_test_headers)
 test_softverbs_verbs_events_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_moderation_test_SOURCES = %reldir%/verbs_moderation_test.cpp %reldir%/completion_events.hpp $(verbs_test_headers)
+test_softverbs_verbs_moderation_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_softverbs_verbs_moderation_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 test_softverbs_verbs_completions_test_SOURCES = %reldir%/verbs_completions_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_completions_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_resize_test_SOURCES = %reldir%/verbs_resize_test.cpp $(verbs_test_headers)

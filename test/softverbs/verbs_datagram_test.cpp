@@ -324,6 +324,23 @@ TEST_F(VerbsDatagram, SendsInlineDataThatTheCallerChangesAtOnce) {
     EXPECT_EQ(child.wait(), 0);
 }
 
+/// UCX asks for less than it needs, and reuses the buffer of a message that still waits.
+TEST_F(VerbsDatagram, TakesMoreInlineDataThanUcxAsksFor) {
+    Options options;
+    options.inline_data = 64;
+    Host host(options);
+    Datagrams qp(host), receiver(host);
+    ASSERT_EQ(receiver.receive(7, {host.sge(1000, 500)}), 0);
+    std::fill_n(host.buffer.begin(), 128, std::uint8_t{0x5a});
+    ASSERT_EQ(qp.send(1, {host.sge(0, 128)},
+                      {.to = receiver.number(), .by = qp.handle(), .flags = IBV_SEND_INLINE}),
+              0);
+    std::fill_n(host.buffer.begin(), 128, std::uint8_t{0});
+    EXPECT_EQ(host.wait().wr_id, 7u);
+    EXPECT_EQ(host.buffer[1000 + kHeader], 0x5a);
+    EXPECT_EQ(host.buffer[1000 + kHeader + 127], 0x5a);
+}
+
 TEST_F(VerbsDatagram, WakesAReceiverThatSleeps) {
     constexpr int kRounds = 200;
     Options options;

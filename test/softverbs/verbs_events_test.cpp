@@ -4,19 +4,13 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include "test/softverbs/verbs_pair.hpp"
+#include "test/softverbs/completion_events.hpp"
 
 namespace test {
 namespace {
 
 class VerbsEvents : public OnBothPaths {};
 INSTANTIATE_ON_BOTH_PATHS(VerbsEvents);
-
-Options with_channel() {
-    Options options;
-    options.channel = true;
-    return options;
-}
 
 /// Answers each message with one and sleeps in between. Completions of sends may come at any time.
 void bounce(Host& host, Qp& qp, int rounds, bool begins) {
@@ -88,28 +82,6 @@ TEST_P(VerbsEvents, ASolicitedOnlyQueueSleepsThroughOtherMessages) {
     EXPECT_EQ(host.wait().wr_id, 2u);
     EXPECT_EQ(child.wait(), 0);
 }
-
-/// Fetches and acknowledges all events of the channel. @return their number.
-int take_events(Host& host) {
-    fcntl(host.channel->fd, F_SETFL, O_NONBLOCK);
-    int count = 0;
-    ibv_cq* cq = nullptr;
-    for (void* cq_context = nullptr; ibv_get_cq_event(host.channel, &cq, &cq_context) == 0; ++count)
-        ibv_ack_cq_events(cq, 1);
-    return count;
-}
-
-/// One process with a queue pair that is connected to itself.
-struct Loopback {
-    Loopback() : host(with_channel()), qp(host) { qp.connect(qp.address()); }
-    /// Both completions are there on return.
-    void transfer(unsigned flags = 0) {
-        require(qp.post_receive(1, {host.sge(0, 8)}) == 0, "receive posted");
-        require(qp.send(2, {host.sge(64, 8)}, flags) == 0, "posted");
-    }
-    Host host;
-    Qp qp;
-};
 
 TEST_P(VerbsEvents, ARequestRaisesOneEventAtOnceForAReceiveThatWaits) {
     Loopback loop;

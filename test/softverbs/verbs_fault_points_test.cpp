@@ -86,6 +86,8 @@ bool is_met(FaultPoint point, bool shares_receives, const std::string& path) {
             return is_agent;
         case FaultPoint::kNextPiece:
             return false;  // only longer messages have two pieces: verbs_quiet_test
+        case FaultPoint::kEventHeld:
+            return false;  // no queue has moderation here: verbs_moderation_test
         case FaultPoint::kRegionWanted:
         case FaultPoint::kRegionsWanted:
             return false;  // no region is away here: verbs_region_absence_test

@@ -207,6 +207,46 @@ TEST_F(VerbsHostile, MistreatsTheDescriptorThatItRingsByAndOthersAreHeardAllTheS
     EXPECT_EQ(honest.wait(), 0);
 }
 
+/// Forges the moderation of a queue and the completions that it holds: the victim gets no more
+/// events than it has requested.
+TEST_F(VerbsHostile, ForgesTheModerationOfAQueue) {
+    constexpr std::uint64_t kForgeries[] = {0xffff03, 0xffffff, 0xff00000003, ~std::uint64_t{0}};
+    Host host(with_channel());
+    fcntl(host.channel->fd, F_SETFL, fcntl(host.channel->fd, F_GETFL) | O_NONBLOCK);
+    Qp other(host), another(host);
+    other.connect(another.address());
+    another.connect(other.address());
+    int requests = 0, events = 0;
+    for (const std::uint64_t forgery : kForgeries) {
+        Child attacker([forgery](Channel& channel) {
+            Host mine;
+            Qp qp(mine);
+            const Address victim = qp.connect(channel);
+            const auto peer = owner_of(victim);
+            const softverbs::ArenaView arena = arena_of(*peer);
+            const auto queue = channel.receive<std::uint32_t>();
+            arena.cq(queue)->moderation = static_cast<std::uint32_t>(forgery * 7);
+            arena.cq(queue)->notify = forgery;
+            softverbs::set_kick(arena.header().cq_kicks, arena.header().cq_kick_summary, queue);
+            for (int i = 0; i < 100; ++i) peer->ring_doorbell();
+            channel.meet();
+        });
+        Qp qp(host);
+        qp.connect(attacker.channel());
+        ibv_modify_cq_attr wish{IBV_CQ_ATTR_MODERATE, {100, 1}};
+        ASSERT_EQ(ibv_modify_cq(host.cq, &wish), 0);
+        ASSERT_EQ(ibv_req_notify_cq(host.cq, 0), 0);
+        ++requests;
+        attacker.channel().send(softverbs::CompletionQueue::of(host.cq).index());
+        attacker.channel().meet();
+        EXPECT_EQ(attacker.wait(), 0);
+        ASSERT_EQ(another.post_receive(1, {host.sge(0, 8)}), 0);
+        ASSERT_EQ(other.send(2, {host.sge(64, 8)}), 0);
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
+        EXPECT_LE(events += take_events(host), requests);
+    }
+}
+
 /// Forges events and wake-ups: the victim gets no more events than it has requested.
 TEST_F(VerbsHostile, CountsEventsThatNobodyAskedFor) {
     Child attacker([](Channel& channel) {
@@ -218,7 +258,7 @@ TEST_F(VerbsHostile, CountsEventsThatNobodyAskedFor) {
         const auto queue = channel.receive<std::uint32_t>();
         auto* const header = arena.cq(queue);
         require(header != nullptr, "its queue");
-        header->notify = std::uint64_t{0xffffffff} << 8;
+        header->notify = std::uint64_t{0xffffffff} << 24;
         header->deferred_wakes = 0xffffffff;
         softverbs::set_kick(arena.header().cq_kicks, arena.header().cq_kick_summary, queue);
         for (int i = 0; i < 1000; ++i) peer->ring_doorbell();
@@ -262,7 +302,7 @@ TEST_F(VerbsHostile, CompletesReceivesThatWereNotPosted) {
             forged.position = i;
             forged.byte_len = 16;
             forged.flags = softverbs::kInEntry;
-            ring.publish(place, forged);
+            (void)ring.publish(place, forged);
         }
         channel.meet();
     });

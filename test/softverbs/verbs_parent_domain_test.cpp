@@ -21,6 +21,17 @@ class ParentDomain : public testing::Test {
         attributes.comp_mask = mask;
         return ibv_alloc_parent_domain(host_.context, &attributes);
     }
+    /// A queue pair that builds sends.
+    ibv_qp* queue_pair_of(ibv_pd* pd, ibv_cq* cq) {
+        ibv_qp_init_attr_ex attributes{};
+        attributes.send_cq = attributes.recv_cq = cq;
+        attributes.qp_type = IBV_QPT_RC;
+        attributes.cap = {4, 4, 1, 1, 0};
+        attributes.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        attributes.pd = pd;
+        attributes.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE;
+        return ibv_create_qp_ex(host_.context, &attributes);
+    }
     TemporaryFabric fabric_;
     Host host_;
 };
@@ -94,6 +105,63 @@ TEST_F(ParentDomain, ACompletionQueueMayHaveOne) {
     EXPECT_EQ(ibv_create_cq_ex(host_.context, &attributes), nullptr) << "not a parent domain";
     EXPECT_EQ(errno, EINVAL);
     EXPECT_EQ(ibv_dealloc_pd(parent), 0);
+}
+
+/// A second start would wait for the end of the first one, which never comes, if it took a lock.
+TEST_F(ParentDomain, ThePollsOfOneThreadTakeNoLock) {
+    ibv_td* const td = thread_domain();
+    ibv_pd* const parent = parent_of(host_.pd, td);
+    ibv_cq_init_attr_ex attributes{};
+    attributes.cqe = 16;
+    attributes.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+    attributes.parent_domain = parent;
+    ibv_cq_ex* const cq = ibv_create_cq_ex(host_.context, &attributes);
+    ASSERT_TRUE(cq);
+    Qp one(host_, queue_pair_of(host_.pd, ibv_cq_ex_to_cq(cq))), other(host_);
+    one.connect(other.address());
+    other.connect(one.address());
+    for (std::uint64_t id = 1; id <= 3; ++id)
+        ASSERT_EQ(one.rdma(id, IBV_WR_RDMA_WRITE, {}, host_.address(), host_.mr->rkey), 0);
+    ibv_poll_cq_attr none{};
+    for (std::uint64_t id = 1; id <= 3; ++id) {
+        ASSERT_EQ(ibv_start_poll(cq, &none), 0);
+        EXPECT_EQ(cq->wr_id, id);
+    }
+    ibv_end_poll(cq);
+    one.destroy();
+    EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+    EXPECT_EQ(ibv_dealloc_pd(parent), 0);
+    EXPECT_EQ(ibv_dealloc_td(td), 0);
+}
+
+TEST_F(ParentDomain, TheSendsOfOneThreadAreBuiltWithoutALock) {
+    ibv_td* const td = thread_domain();
+    ibv_pd* const parent = parent_of(host_.pd, td);
+    Qp one(host_, queue_pair_of(parent, host_.cq)), other(host_);
+    one.connect(other.address());
+    other.connect(one.address());
+    ibv_qp_ex* const qp = ibv_qp_to_qp_ex(one.get());
+    const auto write = [&](std::uint64_t id) {
+        ibv_wr_start(qp);
+        qp->wr_id = id;
+        qp->wr_flags = IBV_SEND_SIGNALED;
+        ibv_wr_rdma_write(qp, host_.mr->rkey, host_.address(64));
+    };
+    write(1);
+    write(2);  // the first list is dropped
+    ASSERT_EQ(ibv_wr_complete(qp), 0);
+    EXPECT_EQ(host_.wait().wr_id, 2u);
+    write(3);
+    ibv_wr_abort(qp);
+    ibv_wr_start(qp);
+    EXPECT_EQ(ibv_wr_complete(qp), 0) << "an empty list";
+    EXPECT_TRUE(host_.is_empty());
+    ibv_wr_start(qp);
+    ibv_wr_send_tso(qp, nullptr, 0, 0);
+    EXPECT_EQ(ibv_wr_complete(qp), EOPNOTSUPP);
+    one.destroy();
+    EXPECT_EQ(ibv_dealloc_pd(parent), 0);
+    EXPECT_EQ(ibv_dealloc_td(td), 0);
 }
 
 /// The device's queues are in memory that peers share, so it asks no allocator for any.

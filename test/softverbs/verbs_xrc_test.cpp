@@ -758,7 +758,7 @@ TEST_F(VerbsXrcObjects, ForgedCompletionsOfReceivesAreIgnored) {
                 forged.position = slot;
                 forged.byte_len = 16;
                 forged.flags = softverbs::kInEntry;
-                ring.publish(place, forged);
+                (void)ring.publish(place, forged);
             }
         }
         channel.meet();

@@ -15,6 +15,7 @@
 #include <infiniband/verbs.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -244,6 +245,15 @@ class Adapter {
 
     AbsentRegions absent_regions;
 
+    /// When held completion events are due (completion_moderation.cpp). Only the service thread
+    /// changes it.
+    struct Periods {
+        Deadline next = Deadline::max();   ///< of the earliest event
+        Deadline timed = Deadline::max();  ///< of the earliest timer
+        void add(Deadline end) { next = std::min(next, end); }
+    };
+    Periods periods GUARDED_BY(mutex);
+
     /// Guards which windows are bound to which regions. A leaf lock.
     support::SpinLock window_lock;
     KeyOwners key_owners GUARDED_BY(window_lock){tables_};
@@ -344,6 +354,9 @@ class Adapter {
     void serve_cqs() REQUIRES(mutex);
     void serve_srqs() REQUIRES(mutex);
     void peer_died(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
+    // -- completion_moderation.cpp
+    void time_periods() EXCLUDES(mutex);
+    void end_periods() EXCLUDES(mutex);
     // -- link_state.cpp
     struct Notice;
     using Notices = std::vector<Notice>;

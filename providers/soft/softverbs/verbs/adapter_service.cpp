@@ -231,12 +231,15 @@ std::uint64_t Adapter::agent_staging() {
 }
 
 void Adapter::serve_doorbell() {
-    support::MutexLock lock(mutex);
-    serve_qps();
-    serve_cqs();
-    serve_srqs();
-    placement->serve_doorbell();
-    absent_regions.serve_doorbell(view());
+    {
+        support::MutexLock lock(mutex);
+        serve_qps();
+        serve_cqs();
+        serve_srqs();
+        placement->serve_doorbell();
+        absent_regions.serve_doorbell(view());
+    }
+    time_periods();
 }
 
 void Adapter::serve_qps() {
@@ -271,8 +274,11 @@ void Adapter::peer_died(const std::shared_ptr<Peer>& peer) {
     // The sender's service thread no longer asks for it.
     cqs_.each([](CompletionQueue& cq) { cq.place_payloads(); });
     process_.service().at(Clock::now() + kUntilRung, [this] {
-        support::MutexLock guard(mutex);
-        cqs_.each([](CompletionQueue& cq) { cq.repeat_wake(); });
+        {
+            support::MutexLock guard(mutex);
+            cqs_.each([](CompletionQueue& cq) NO_THREAD_SAFETY_ANALYSIS { cq.repeat_wake(); });
+        }
+        time_periods();
     });
     if (!concerned) return;
     process_.service().at(Clock::now() + scaled(kLongestSilence), [this, peer] {

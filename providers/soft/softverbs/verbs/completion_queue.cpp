@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <new>
@@ -70,6 +71,7 @@ int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id, bool
     header_->notify = 0;
     header_->overrun = 0;
     header_->deferred_wakes = 0;
+    header_->moderation = 0;
     header_->channel = channel_id;
     header_->is_stamped = is_stamped ? 1 : 0;
     header_->lock = reinterpret_cast<std::uintptr_t>(&lock_);
@@ -112,61 +114,83 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
 }
 
 /// Arms the queue. Being armed for any completion includes solicited ones, so a weaker request
-/// changes nothing.
+/// changes nothing; but if events are held, the completions that wait are counted anew.
 void CompletionQueue::request_event(Arm mode) {
     std::atomic<std::uint64_t>& notify = header_->notify;
     std::uint64_t word = notify.load(std::memory_order_seq_cst);
-    if (static_cast<Arm>(word & 0xff) == Arm::kNone) armed_.fetch_add(1, std::memory_order_relaxed);
+    if (Notify::arm(word) == Arm::kNone) armed_.fetch_add(1, std::memory_order_relaxed);
     std::uint64_t armed;
     do {
-        if (static_cast<Arm>(word & 0xff) == Arm::kAny) return;
-        armed = (word & ~std::uint64_t{0xff}) | static_cast<std::uint64_t>(mode);
+        if (Notify::arm(word) == Arm::kAny) return;
+        armed = Notify::armed(word, Notify::arm(word) == Arm::kHeld ? Arm::kHeld : mode);
     } while (!notify.compare_exchange_weak(word, armed, std::memory_order_seq_cst));
 }
 
 /// The specification does not require an event for completions that the queue holds already.
 /// Hardware adapters raise it, and programs that poll one completion per event need it.
 int CompletionQueue::arm(bool solicited_only) {
-    bool wakes = false;
+    Wake found = Wake::kNone;
     {
         support::SpinLockGuard lock(lock_);
         support::SpinLockGuard sends(sends_.lock);
-        request_event(solicited_only ? Arm::kSolicited : Arm::kAny);
-        // A peer publishes, then checks for the request: it sees the request, or we see its
-        // completion.
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        wakes = take_request_for_sends() || take_request_for_receives();
+        request_event(solicited_only ? Arm::kSolicited : arm_for_any());
+        found = take_request();
     }
-    CompletionChannel* channel = completion_channel();
-    if (wakes && channel) channel->wake();
+    wake(found);
     return 0;
 }
 
-bool CompletionQueue::take_request_for_sends() {
-    return sends_.any([this](const SendCompletion& completion) {
-        return completion.qp && take_arming(*header_, completion.status != IBV_WC_SUCCESS);
-    });
+/// Lets the completions that wait satisfy a request that has just been made.
+Wake CompletionQueue::take_request() {
+    // A peer publishes, then checks for the request: it sees the request, or we see its completion.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    Wake found = take_request_for_sends();
+    if (found != Wake::kChannel) found = std::max(found, take_request_for_receives());
+    if (found == Wake::kNone && moderation_.load(std::memory_order_relaxed) != 0)
+        period_serial_.fetch_add(1, std::memory_order_relaxed);
+    return found;
 }
 
-void CompletionQueue::tell(bool is_put) {
+Wake CompletionQueue::take_request_for_sends() {
+    Wake found = Wake::kNone;
+    sends_.any([&](const SendCompletion& completion) {
+        if (!completion.qp) return false;
+        found = std::max(found, take_arming(*header_, completion.status != IBV_WC_SUCCESS));
+        return found == Wake::kChannel;
+    });
+    return found;
+}
+
+void CompletionQueue::tell(bool is_put, Wake found) {
     if (!is_put) return note_overrun();
-    if (CompletionChannel* channel = completion_channel()) channel->wake();
+    wake(found);
+}
+
+void CompletionQueue::wake(Wake found) {
+    if (found == Wake::kPeriod) return call_service();
+    CompletionChannel* channel = completion_channel();
+    if (found == Wake::kChannel && channel) channel->wake();
 }
 
 void CompletionQueue::post(const Completion& completion) {
+    Wake found = Wake::kNone;
     {
         support::SpinLockGuard lock(lock_);
         CompletionRing& ring = next_.valid() ? next_ : ring_;
         const CompletionRing::Place place = ring.claim(completion.qp_num, Producer::kOwner);
         if (!place.entry) return note_overrun();
-        if (!ring.publish(place, completion)) return;
+        found = ring.publish(place, completion);
     }
-    if (CompletionChannel* channel = completion_channel()) channel->wake();
+    wake(found);
 }
 
 /// The service thread reports it.
 void CompletionQueue::note_overrun() {
     header_->overrun.store(1, std::memory_order_release);
+    call_service();
+}
+
+void CompletionQueue::call_service() {
     ArenaHeader& header = adapter().view().header();
     set_kick(header.cq_kicks, header.cq_kick_summary, index_);
     adapter().process().self()->ring_doorbell();
@@ -178,15 +202,16 @@ void CompletionQueue::serve_kick() {
     const bool is_deferred = header.deferred_wakes.exchange(0, std::memory_order_acq_rel) != 0;
     CompletionChannel* channel = completion_channel();
     if (is_deferred && channel) channel->wake();
+    watch_period();
     place_payloads();
 }
 
 /// Also compares with armed_, as a peer may have written any count.
 std::uint64_t CompletionQueue::waiting_events() const {
-    const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
+    const std::uint64_t counted = Notify::events(header_->notify.load(std::memory_order_seq_cst));
     const std::uint64_t taken = events_taken_.load(std::memory_order_relaxed);
     const std::uint64_t armed = armed_.load(std::memory_order_relaxed);
-    return taken < armed ? std::min(counted - taken, armed - taken) : 0;
+    return taken < armed ? std::min((counted - taken) & Notify::kEventsMask, armed - taken) : 0;
 }
 
 bool CompletionQueue::take_event() {

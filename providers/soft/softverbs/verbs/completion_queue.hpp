@@ -81,20 +81,23 @@ class CompletionQueue : public ExtendableCq {
     /// @return how many there were.
     int poll_stamped() EXCLUDES(lock_);
     /// Requests exactly one event. It is raised at once if the queue already holds a matching
-    /// completion.
+    /// completion, unless moderation holds it.
     int arm(bool solicited_only) EXCLUDES(lock_, sends_.lock);
+    /// Sets the limits up to which the event of a request for any completion is held. A request
+    /// that stands follows them from now on.
+    void moderate(Moderation limits) EXCLUDES(lock_, sends_.lock);
     /// Adds a completion made by the owner: of a send, or of a flushed receive. An overrun is
     /// reported.
     void post(const SendCompletion& completion) EXCLUDES(sends_.lock) {
         bool is_put = false;
-        bool wakes = false;
+        Wake wake = Wake::kNone;
         {
             support::SpinLockGuard lock(sends_.lock);
             is_put = sends_.put(completion);
-            wakes = is_put && take_arming(*header_, completion.status != IBV_WC_SUCCESS);
+            if (is_put) wake = take_arming(*header_, completion.status != IBV_WC_SUCCESS);
         }
-        if (!is_put || wakes) [[unlikely]]
-            tell(is_put);
+        if (!is_put || wake != Wake::kNone) [[unlikely]]
+            tell(is_put, wake);
     }
     void post(const Completion& completion) EXCLUDES(lock_);
     /// Makes the service thread report an overrun, as after a completion that does not fit.
@@ -102,9 +105,11 @@ class CompletionQueue : public ExtendableCq {
     /// Serves a kick: wakes the channel for producers that could not, places payloads, and reports
     /// an overrun, which fails the queue's queue pairs. Called by the service thread.
     void serve_kick() REQUIRES(adapter().mutex);
+    /// Starts or ends the period for which moderation holds an event. Called by the service thread.
+    void watch_period() REQUIRES(adapter().mutex);
     /// Wakes the channel after a producer has died, for completions of which it may not have
     /// notified the consumer.
-    void repeat_wake() EXCLUDES(lock_);
+    void repeat_wake() REQUIRES(adapter().mutex) EXCLUDES(lock_, sends_.lock);
 
     /// Voids what the requester of a queue pair claimed and did not publish; the requester is no
     /// longer at work.
@@ -157,12 +162,27 @@ class CompletionQueue : public ExtendableCq {
         std::uint32_t left() const { return size - head; }
     };
 
-    /// Tells of a completion that wakes the channel, or of one that found no room.
-    void tell(bool is_put);
+    /// Tells of a completion that has a consequence, or of one that found no room.
+    void tell(bool is_put, Wake wake);
+    void wake(Wake wake);
+    void call_service();  ///< the service thread calls serve_kick()
     int allocate(std::uint32_t size, std::uint32_t channel_id, bool is_stamped);
     void withdraw();
     void request_event(Arm mode);
-    bool take_request_for_sends() REQUIRES(lock_, sends_.lock);
+    Wake take_request() REQUIRES(lock_, sends_.lock);
+    Wake take_request_for_sends() REQUIRES(lock_, sends_.lock);
+
+    // -- completion_moderation.cpp
+    /// The time for which an event is held.
+    struct Period {
+        /// Sum of the events and of period_serial_ at its beginning: both only grow.
+        std::uint64_t serial = ~std::uint64_t{0};
+        Deadline end;
+    };
+    Wake take_request_again() REQUIRES(lock_, sends_.lock);
+    Arm arm_for_any() const;
+    bool replace_request(Arm mode);
+    bool end_hold();
 
     // -- completion_poll.cpp, with poll()
     void report_overrun() REQUIRES(adapter().mutex);
@@ -188,7 +208,7 @@ class CompletionQueue : public ExtendableCq {
     Result<RingPlace> make_ring(std::uint32_t size);
     void release_ring(RingPlace place);
     bool fits(std::uint32_t size) REQUIRES(lock_);
-    bool take_request_for_receives() REQUIRES(lock_);
+    Wake take_request_for_receives() REQUIRES(lock_);
     /// The memory of a resize: allocated before any lock is taken, exchanged for the previous
     /// memory, which is freed when no lock is held.
     struct ResizeMemory {
@@ -208,7 +228,7 @@ class CompletionQueue : public ExtendableCq {
     /// Continues a replacement, with the adapter's mutex held. @return whether nothing is left to
     /// be done.
     bool resume_replacement(ResizeMemory& replaced) EXCLUDES(lock_, resize_mutex_);
-    void change_over(Backlog& backlog) EXCLUDES(lock_);
+    void change_over(Backlog& backlog) EXCLUDES(lock_, sends_.lock);
 
     CqHeader* header_ = nullptr;
     std::uint32_t index_ = 0;
@@ -228,6 +248,11 @@ class CompletionQueue : public ExtendableCq {
     std::atomic<std::uint64_t> early_events_{0};
     /// Number of times that the queue has been armed: no more events can have been raised.
     std::atomic<std::uint64_t> armed_{0};
+    /// Set with lock_ and sends_.lock held. Peers may have changed CqHeader's copy.
+    std::atomic<std::uint32_t> moderation_{0};
+    /// Counts the requests before which nothing was held, so that each has a period of its own.
+    std::atomic<std::uint64_t> period_serial_{0};
+    Period period_;  ///< belongs to whoever holds the adapter's mutex
     bool overrun_told_ = false;
     /// A failed receive has been taken: its queue pair has to be moved to the error state.
     bool receive_failed_ GUARDED_BY(lock_) = false;

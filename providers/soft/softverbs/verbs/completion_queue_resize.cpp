@@ -5,6 +5,7 @@
 /// new ring first, then waits for producers that may still use the old one, then moves the old
 /// ring's completions to private memory, where poll_cq finds them before all later ones. If a
 /// producer has been stopped, the service thread continues once that producer has finished.
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -155,29 +156,32 @@ void CompletionQueue::place_payloads() {
 /// not announced, or was announced while it stood behind an entry that a dead producer had claimed.
 /// An entry that is claimed and not ready is announced by its producer, and those behind it cannot
 /// be polled before it, so the search ends there; except that for a request for solicited
-/// completions it continues, as that entry may not be solicited.
-/// @return whether the request was consumed.
-bool CompletionQueue::take_request_for_receives() {
-    const auto mode = static_cast<Arm>(header_->notify.load(std::memory_order_seq_cst) & 0xff);
-    if (mode == Arm::kNone) return false;
-    bool taken = false;
+/// completions it continues, as that entry may not be solicited, and for one whose event is held,
+/// as those behind it count.
+Wake CompletionQueue::take_request_for_receives() {
+    const Arm mode = Notify::arm(header_->notify.load(std::memory_order_seq_cst));
+    Wake found = Wake::kNone;
+    if (mode == Arm::kNone) return found;
     const auto decides = [&](const CqEntry& entry, const Standing& standing) {
         if (standing.phase == Phase::kOld) return mode == Arm::kAny;
-        taken = standing.phase == Phase::kReady && take_arming(*header_, is_solicited(entry));
-        return taken;
+        if (standing.phase == Phase::kReady)
+            found = std::max(found, take_arming(*header_, is_solicited(entry)));
+        return found == Wake::kChannel;
     };
     if (!any_entry_of(backlog_.entries.get(), backlog_.head, backlog_.size, decides))
         any_entry_of(ring_, head_, decides);
-    return taken;
+    return found;
 }
 
 /// A producer that died may have counted an event without raising the descriptor, or not have
-/// counted it.
+/// counted it, or have counted the first completion of a period that nobody has started.
 void CompletionQueue::repeat_wake() {
     {
         support::SpinLockGuard lock(lock_);
-        (void)take_request_for_receives();
+        support::SpinLockGuard sends(sends_.lock);
+        (void)take_request_again();
     }
+    watch_period();
     if (CompletionChannel* channel = completion_channel()) channel->stay_readable();
 }
 
@@ -298,7 +302,7 @@ bool CompletionQueue::resume_replacement(ResizeMemory& replaced) {
 /// been consumed too early.
 /// @param backlog empty, with capacity for all; afterwards holds the previous backlog.
 void CompletionQueue::change_over(Backlog& backlog) {
-    bool wake = false;
+    Wake found = Wake::kNone;
     {
         support::SpinLockGuard guard(lock_);
         std::uint32_t kept = 0;
@@ -312,10 +316,10 @@ void CompletionQueue::change_over(Backlog& backlog) {
         ring_ = next_;
         next_ = {};
         head_ = 0;
-        wake = take_request_for_receives();
+        support::SpinLockGuard sends(sends_.lock);
+        found = take_request_again();
     }
-    CompletionChannel* channel = completion_channel();
-    if (wake && channel) channel->wake();
+    wake(found);
 }
 
 }  // namespace softverbs

@@ -14,20 +14,42 @@ namespace {
 /// Limit on attempts: the words are a peer's, and garbage in them must not keep us here for ever.
 constexpr int kMaxAttempts = 1 << 20;
 
+/// @return CqHeader::notify after a completion that satisfies the request in `word`: with an event,
+/// or with one more completion whose event is held. Without a limit of completions only the first
+/// of these counts.
+std::uint64_t after_completion(const CqHeader& header, std::uint64_t word, bool solicited) {
+    if (Notify::arm(word) != Arm::kHeld || solicited) return Notify::disarmed(word);
+    const auto limits = Moderation::decode(header.moderation.load(std::memory_order_relaxed));
+    const std::uint32_t held = Notify::held(word);
+    const bool is_full = limits.count != 0 && held + 1 >= limits.count;
+    if (is_full || !limits.is_on()) return Notify::disarmed(word);
+    return limits.count == 0 && held != 0 ? word : word + Notify::kOneHeld;
+}
+
+/// @param word CqHeader::notify before a completion, `next` after it.
+Wake consequence(const CqHeader& header, std::uint64_t word, std::uint64_t next) {
+    if (Notify::arm(next) == Arm::kNone) {
+        fault_point(FaultPoint::kDisarmed);
+        return Wake::kChannel;
+    }
+    fault_point(FaultPoint::kEventHeld);
+    const auto limits = Moderation::decode(header.moderation.load(std::memory_order_relaxed));
+    return Notify::held(word) == 0 && limits.period != 0 ? Wake::kPeriod : Wake::kNone;
+}
+
 }  // namespace
 
 /// Yields one event per arming. The step that disarms the queue also counts the event, so that none
 /// is lost when the producer dies right after it.
-bool take_request_for_event(CqHeader& header, bool solicited) {
+Wake take_request_for_event(CqHeader& header, bool solicited) {
     std::uint64_t word = header.notify.load(std::memory_order_seq_cst);
     for (;;) {
-        const auto arm = static_cast<Arm>(word & 0xff);
-        if (arm == Arm::kNone || (arm == Arm::kSolicited && !solicited)) return false;
-        const std::uint64_t disarmed = (word & ~std::uint64_t{0xff}) + 0x100;
-        if (header.notify.compare_exchange_weak(word, disarmed, std::memory_order_seq_cst)) {
-            fault_point(FaultPoint::kDisarmed);
-            return true;
-        }
+        const Arm arm = Notify::arm(word);
+        if (arm == Arm::kNone || (arm == Arm::kSolicited && !solicited)) return Wake::kNone;
+        const std::uint64_t next = after_completion(header, word, solicited);
+        if (next == word) return Wake::kNone;
+        if (header.notify.compare_exchange_weak(word, next, std::memory_order_seq_cst))
+            return consequence(header, word, next);
     }
 }
 

@@ -72,11 +72,20 @@ struct Completion {
     std::uint8_t flags = 0;
 };
 
-/// Takes the consumer's request for an event, if this completion satisfies it.
-/// @return true once for each request: the caller then wakes the channel.
-bool take_request_for_event(CqHeader& header, bool solicited);
-inline bool take_arming(CqHeader& header, bool solicited) {
-    if ((header.notify.load(std::memory_order_seq_cst) & 0xff) == 0) return false;
+/// The consequence of a completion for whoever has made it, the weaker one first.
+enum class Wake : std::uint8_t {
+    kNone,
+    kPeriod,   ///< an event is held from now on: the owner's service thread starts the period
+    kChannel,  ///< an event was counted: the caller wakes the channel
+};
+
+/// Takes the consumer's request for an event, if this completion satisfies it, or counts the
+/// completion, if moderation holds the event.
+/// @param solicited or an error: its event is never held.
+/// @return kChannel once for each request, kPeriod at most once before it.
+Wake take_request_for_event(CqHeader& header, bool solicited);
+inline Wake take_arming(CqHeader& header, bool solicited) {
+    if ((header.notify.load(std::memory_order_seq_cst) & 0xff) == 0) return Wake::kNone;
     return take_request_for_event(header, solicited);
 }
 
@@ -123,9 +132,8 @@ class CompletionRing {
 
     /// Claims the next free position.
     Place claim(std::uint32_t qp_num, Producer producer);
-    /// Makes a claimed entry visible. @return whether the consumer had armed the queue for such an
-    /// event: the caller then wakes its channel, once.
-    bool publish(Place place, const Completion& completion) const;
+    /// Makes a claimed entry visible. @return the consequence, if the consumer has armed the queue.
+    [[nodiscard]] Wake publish(Place place, const Completion& completion) const;
 
   private:
     Place claim_at(std::uint64_t at, std::uint32_t qp_num, Producer producer);
@@ -172,7 +180,7 @@ inline CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Produce
     return claim_behind(qp_num, producer);
 }
 
-inline bool CompletionRing::publish(Place place, const Completion& completion) const {
+inline Wake CompletionRing::publish(Place place, const Completion& completion) const {
     CqEntry& entry = *place.entry;
     entry.byte_len = completion.byte_len;
     entry.imm_data = completion.imm_data;

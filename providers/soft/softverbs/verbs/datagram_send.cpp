@@ -254,7 +254,8 @@ void DatagramSender::publish(DatagramTarget& to, std::uint32_t slot, ibv_wc_stat
         target.completions->overrun.store(1, std::memory_order_release);
         return target.kick_cq();
     }
-    if (ring.publish(place, completion)) target.wake_channel();
+    const Wake wake = ring.publish(place, completion);
+    if (wake != Wake::kNone) target.wake(wake);
     if (status == IBV_WC_SUCCESS) qp_.note_unplaced(place.position, to.unplaced);
 }
 

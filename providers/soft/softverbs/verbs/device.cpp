@@ -119,6 +119,7 @@ void fill_operations(Context& context) {
     context.verbs.dealloc_td = free_thread_domain;
     context.verbs.alloc_parent_domain = allocate_parent_domain;
     context.verbs.query_rt_values = query_clock;
+    context.verbs.modify_cq = modify_completion_queue;
     context.verbs.create_srq_ex = create_extended_srq;
     context.verbs.get_srq_num = get_srq_number;
     context.verbs.open_qp = open_queue_pair;

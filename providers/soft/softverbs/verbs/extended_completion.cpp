@@ -32,7 +32,7 @@ int take_one(ibv_cq_ex* cq) {
 
 /// Takes poll_mutex, since several threads may poll one queue: from here to the end of the poll the
 /// completion belongs to one of them. end_poll() releases it, or this function if there is no
-/// completion.
+/// completion. A queue of one thread has nobody to exclude (is_of_one_thread).
 int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attributes) NO_THREAD_SAFETY_ANALYSIS {
     if (attributes && attributes->comp_mask != 0) return EINVAL;
     support::Mutex& mutex = CompletionQueue::of(ibv_cq_ex_to_cq(cq)).poll_mutex;
@@ -95,10 +95,22 @@ bool has_stamps(const ibv_cq_init_attr_ex& attributes) {
     return (attributes.wc_flags & kStamps) != 0;
 }
 
-void fill(ibv_cq_ex& cq, const ibv_cq_init_attr_ex& attributes) {
+/// @return nullptr without a parent domain.
+ibv_pd* domain_of(const ibv_cq_init_attr_ex& attributes) {
+    return (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 ? attributes.parent_domain
+                                                                  : nullptr;
+}
+
+/// Whether the program has promised that one thread at a time uses the queue.
+bool is_of_one_thread(const ibv_cq_init_attr_ex& attributes) {
     const bool has_flags = (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
-    const bool single_threaded =
-        has_flags && (attributes.flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
+    if (has_flags && (attributes.flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0) return true;
+    ibv_pd* const pd = domain_of(attributes);
+    return pd && ProtectionDomain::of(pd).thread_users;
+}
+
+void fill(ibv_cq_ex& cq, const ibv_cq_init_attr_ex& attributes) {
+    const bool single_threaded = is_of_one_thread(attributes);
     if (has_stamps(attributes)) {
         cq.read_completion_ts = read_completion_ts;
         cq.read_completion_wallclock_ns = read_completion_wallclock_ns;
@@ -116,12 +128,6 @@ void fill(ibv_cq_ex& cq, const ibv_cq_init_attr_ex& attributes) {
     cq.read_slid = read_slid;
     cq.read_sl = read_sl;
     cq.read_dlid_path_bits = read_dlid_path_bits;
-}
-
-/// @return nullptr without a parent domain.
-ibv_pd* domain_of(const ibv_cq_init_attr_ex& attributes) {
-    return (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 ? attributes.parent_domain
-                                                                  : nullptr;
 }
 
 /// @return 0; EINVAL for unknown or invalid attributes, EOPNOTSUPP for features that the device

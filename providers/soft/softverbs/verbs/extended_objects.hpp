@@ -13,6 +13,10 @@ namespace softverbs {
 /// and ignored overruns.
 ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* attributes);
 
+/// ibv_modify_cq: moderation. A limit of 0 does not exist. @return 0 or an errno: EINVAL when no
+/// attribute is named, EOPNOTSUPP for unknown ones.
+int modify_completion_queue(ibv_cq* cq, ibv_modify_cq_attr* attributes);
+
 /// ibv_create_qp_ex. With IBV_QP_INIT_ATTR_SEND_OPS_FLAGS the queue pair accepts the calls that
 /// build sends one by one (ibv_wr_start to ibv_wr_complete). @return nullptr with errno: EOPNOTSUPP
 /// for creation flags, segmentation offload and features for raw packets.

@@ -10,7 +10,8 @@
 #include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 
 /// ibv_wr_start leaves the lock taken, ibv_wr_complete and ibv_wr_abort release it. The program
-/// runs between them, which the analysis cannot see.
+/// runs between them, which the analysis cannot see. A queue pair in a thread domain has variants
+/// of these three without the lock.
 #define BETWEEN_START_AND_END NO_THREAD_SAFETY_ANALYSIS
 
 namespace softverbs {
@@ -56,6 +57,19 @@ int wr_complete(ibv_qp_ex* qp) BETWEEN_START_AND_END {
 void wr_abort(ibv_qp_ex* qp) BETWEEN_START_AND_END {
     builder(qp).end();
 }
+
+void wr_start_alone(ibv_qp_ex* qp) BETWEEN_START_AND_END {
+    builder(qp).begin_alone();
+}
+
+int wr_complete_alone(ibv_qp_ex* qp) BETWEEN_START_AND_END {
+    SendBuilder& list = builder(qp);
+    const int cause = list.cause();
+    if (cause != 0 || !list.first()) return also_errno(cause);
+    return also_errno(QueuePair::of(&qp->qp_base).post_all(list.first()));
+}
+
+void wr_abort_alone(ibv_qp_ex*) {}
 
 void wr_send(ibv_qp_ex* qp) {
     add(qp, IBV_WR_SEND);
@@ -130,7 +144,7 @@ void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) BETWEEN_STA
     builder(qp).fail(EOPNOTSUPP);
 }
 
-void fill(ibv_qp_ex& qp) {
+void fill(ibv_qp_ex& qp, bool is_of_one_thread) {
     qp.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
     qp.wr_atomic_fetch_add = wr_atomic_fetch_add;
     qp.wr_bind_mw = wr_bind_mw;
@@ -148,9 +162,9 @@ void fill(ibv_qp_ex& qp) {
     qp.wr_set_inline_data_list = wr_set_inline_data_list;
     qp.wr_set_sge = wr_set_sge;
     qp.wr_set_sge_list = wr_set_sge_list;
-    qp.wr_start = wr_start;
-    qp.wr_complete = wr_complete;
-    qp.wr_abort = wr_abort;
+    qp.wr_start = is_of_one_thread ? wr_start_alone : wr_start;
+    qp.wr_complete = is_of_one_thread ? wr_complete_alone : wr_complete;
+    qp.wr_abort = is_of_one_thread ? wr_abort_alone : wr_abort;
 }
 
 /// Returns the operations that a queue pair of this type can build. Types that the device lacks are
@@ -236,7 +250,7 @@ int QueuePair::make_extended() {
     if (!made) return ENOMEM;
     if (const int cause = made->allocate(cap_)) return cause;
     builder_ = std::move(made);
-    fill(extended());
+    fill(extended(), pd && ProtectionDomain::of(pd).thread_users);
     return 0;
 }
 

@@ -19,7 +19,7 @@
 
 namespace softverbs {
 
-inline constexpr std::uint64_t kArenaMagic = 0x394e455241565346;  // "FSVAREN9"
+inline constexpr std::uint64_t kArenaMagic = 0x414e455241565346;  // "FSVARENA"
 /// The usual size. The file is sparse: pages are allocated in chunks as objects need them.
 inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
 /// The smallest size, for processes with a limit of address space.
@@ -261,15 +261,49 @@ struct alignas(64) CqHeader {
     struct alignas(64) Tail {
         std::atomic<std::uint64_t> position;
     } tails[2];
-    /// Arm in the low 8 bits; above, the number of completion events so far.
-    alignas(64) std::atomic<std::uint64_t> notify;
+    alignas(64) std::atomic<std::uint64_t> notify;  ///< Notify
     std::atomic<std::uint32_t> overrun;
     /// Events whose producer could not wake the channel: the owner's service thread does it.
     std::atomic<std::uint32_t> deferred_wakes;
+    std::atomic<std::uint32_t> moderation;  ///< Moderation; read while the arming is kHeld
 };
 static_assert(sizeof(CqHeader) == 320);
 
-enum class Arm : std::uint8_t { kNone, kAny, kSolicited };
+/// The consumer's request for an event. kHeld is kAny of a queue with moderation.
+enum class Arm : std::uint8_t { kNone, kAny, kSolicited, kHeld };
+
+/// The state of the events of a completion queue in one word, so that one exchange disarms the
+/// queue and counts the event, or counts a completion whose event is held: number of events << 24 |
+/// completions held since the queue was armed (16 bits) << 8 | Arm.
+struct Notify {
+    static constexpr std::uint64_t kOneHeld = std::uint64_t{1} << 8;
+    static constexpr std::uint64_t kOneEvent = std::uint64_t{1} << 24;
+    static constexpr std::uint64_t kEventsMask = (std::uint64_t{1} << 40) - 1;
+
+    static constexpr Arm arm(std::uint64_t word) { return static_cast<Arm>(word & 0xff); }
+    static constexpr std::uint32_t held(std::uint64_t word) { return word >> 8 & 0xffff; }
+    static constexpr std::uint64_t events(std::uint64_t word) { return word >> 24; }
+    static constexpr std::uint64_t armed(std::uint64_t word, Arm arm) {
+        return (word & ~(kOneEvent - 1)) | static_cast<std::uint64_t>(arm);
+    }
+    static constexpr std::uint64_t disarmed(std::uint64_t word) {
+        return armed(word, Arm::kNone) + kOneEvent;
+    }
+};
+
+/// The moderation of a completion queue, in one word: microseconds << 16 | completions. A limit of
+/// 0 does not exist.
+struct Moderation {
+    std::uint16_t count = 0;
+    std::uint16_t period = 0;  ///< us
+
+    static constexpr Moderation decode(std::uint32_t word) {
+        return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16)};
+    }
+    constexpr std::uint32_t encode() const { return std::uint32_t{period} << 16 | count; }
+    /// Whether events are ever held.
+    constexpr bool is_on() const { return count > 1 || (count == 0 && period != 0); }
+};
 
 /// The slots of a shared receive queue are in sections, so that the queue can grow without moving
 /// any of them. The first section has the size with which the queue was created, each further one

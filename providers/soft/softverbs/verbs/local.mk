@@ -7,7 +7,7 @@ softverbs_verbs_sources = \
     %reldir%/async_events.cpp \
     %reldir%/atomics.cpp %reldir%/atomics.hpp \
     %reldir%/channel_wakeup.cpp %reldir%/channel_wakeup.hpp \
-    %reldir%/completion_channel.cpp \
+    %reldir%/completion_channel.cpp %reldir%/completion_moderation.cpp \
     %reldir%/completion_queue.cpp %reldir%/completion_queue.hpp \
     %reldir%/completion_poll.cpp \
     %reldir%/completion_queue_resize.cpp \

@@ -2,8 +2,9 @@
 /// @file
 /// Thread domains and parent domains. A parent domain is a second handle of a protection domain;
 /// the thread domain in it is the program's promise that one thread at a time uses what is made
-/// with it. The queues of this device lie in memory that peers share, so a parent domain's own
-/// allocators are never called.
+/// with it: the calls of the extended queues then take no lock for the program's other threads. The
+/// locks of the queues themselves stay, as the service thread takes them too. The queues of this
+/// device lie in memory that peers share, so a parent domain's own allocators are never called.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -157,6 +157,7 @@ int query_device_extended(ibv_context* context, const ibv_query_device_ex_input*
     a.hca_core_clock = kClockKilohertz;
     a.completion_timestamp_mask = kTimestampMask;
     a.max_dm_size = kDeviceMemory;
+    a.cq_mod_caps = {UINT16_MAX, UINT16_MAX};
     describe_on_demand(a);
     std::memset(static_cast<void*>(attributes), 0, length);
     std::memcpy(static_cast<void*>(attributes), &a, std::min(length, sizeof a));

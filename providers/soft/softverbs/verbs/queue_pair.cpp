@@ -25,6 +25,11 @@ bool is_of(const ibv_device* device, const Object* object) {
     return object && object->context->device == device;
 }
 
+/// Inline data that each send queue takes, whatever was asked for. A datagram may wait until its
+/// destination has been found. UCX asks for 64 bytes, but its request for a connection has 65 if it
+/// has a global route, and it reuses the buffer before that send has completed (openucx/ucx#6040).
+constexpr std::uint32_t kLeastInline = 64, kLeastDatagramInline = 128;
+
 /// Leaves the attributes that the type uses. An XRC queue pair has no receive queue, and an
 /// XRC_RECV queue pair no send queue either.
 ibv_qp_init_attr used_attributes(const ibv_qp_init_attr& attributes) {
@@ -136,7 +141,8 @@ void QueuePair::set_capacity(const ibv_qp_cap& wanted) {
     if (!send_cq) return;
     cap_.max_send_wr = std::max(cap_.max_send_wr, 1u);
     cap_.max_send_sge = std::max(cap_.max_send_sge, 1u);
-    cap_.max_inline_data = std::max(cap_.max_inline_data, 64u);
+    const std::uint32_t least = qp_type == IBV_QPT_UD ? kLeastDatagramInline : kLeastInline;
+    cap_.max_inline_data = std::max(cap_.max_inline_data, least);
     support::SpinLockGuard lock(send_lock_);
     send_limit_ = cap_.max_send_wr;
 }

@@ -23,6 +23,10 @@ ibv_send_wr& SendBuilder::request(std::uint32_t index) const {
 
 void SendBuilder::begin() {
     mutex_.lock();
+    begin_alone();
+}
+
+void SendBuilder::begin_alone() {
     count_ = current_ = 0;
     cause_ = 0;
 }

@@ -14,13 +14,15 @@
 namespace softverbs {
 
 /// A list of at most max_send_wr send requests, each with space for its segments or its inline
-/// data. One thread at a time builds, from begin() to end().
+/// data. One thread at a time builds, from begin() to end(); if the program has promised that, it
+/// calls begin_alone() instead, and no end().
 class SendBuilder {
   public:
     /// @param capabilities of the queue pair. @return 0 or ENOMEM.
     int allocate(const ibv_qp_cap& capabilities);
 
     void begin() ACQUIRE(mutex_);
+    void begin_alone() REQUIRES(mutex_);
     void end() RELEASE(mutex_) { mutex_.unlock(); }
 
     /// Appends a request without data. If the list is full it fails, and the request goes to a

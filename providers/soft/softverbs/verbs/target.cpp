@@ -189,7 +189,8 @@ void Target::kick_cq() const {
     peer->ring_doorbell();
 }
 
-void Target::wake_channel() const {
+void Target::wake(Wake wake) const {
+    if (wake == Wake::kPeriod) return kick_cq();
     if (channel && ring_bell(channel->get())) return fault_point(FaultPoint::kChannelRaised);
     completions->deferred_wakes.fetch_add(1, std::memory_order_acq_rel);
     kick_cq();

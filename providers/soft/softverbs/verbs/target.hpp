@@ -118,8 +118,9 @@ struct Target {
     void kick_srq() const;
     /// Tells the owner that somebody waits for a region of its that is away.
     void want_regions() const;
-    /// Wakes the completion channel after a completion was published to a queue that was armed.
-    void wake_channel() const;
+    /// Wakes the completion channel after a completion was published to a queue that was armed, or
+    /// makes the owner start the period for which moderation holds the event.
+    void wake(Wake wake) const;
     void kick_cq() const;
 
   private:

@@ -74,7 +74,8 @@ inline void QueuePair::complete_at_target(Completion& completion, const std::uin
     if ((completion.flags & kInEntry) != 0)
         copy_short(place.entry->payload, payload, completion.byte_len);
     fault_point(FaultPoint::kPayloadPlaced);
-    if (ring.publish(place, completion)) target.wake_channel();
+    const Wake wake = ring.publish(place, completion);
+    if (wake != Wake::kNone) target.wake(wake);
     if ((completion.flags & (kInEntry | kInSlot)) != 0) note_unplaced(place.position);
 }
 
