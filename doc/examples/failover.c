@@ -51,7 +51,7 @@ struct session {
     enum state state;
     struct request {
         long page;         /* or NONE */
-        struct path* lost; /* the path over which its answer did not come, or NULL */
+        struct path* lost; /* the path whose loss it has survived, or NULL */
     } request;
     long next_attempt; /* in milliseconds */
 };
@@ -70,6 +70,7 @@ static struct buffers buffers[SESSIONS];
 static uint64_t pages[PAGES][PAGE_BYTES / sizeof(uint64_t)];
 static struct request unanswered[SESSIONS]; /* requests that wait for another session */
 static int unanswered_count;
+static struct path* leaving; /* whose link has just gone down, or NULL */
 static int is_client, endings;
 static unsigned long long port;
 
@@ -153,9 +154,9 @@ static void on_answer(struct session* session) {
 /* Reading a page twice does no harm, so it does not matter whether the server has answered. */
 static void move_request(struct session* session) {
     if (session->request.page == NONE) return;
-    if (!session->request.lost) {
-        session->request.lost = session->path;
-        ++session->path->moved;
+    if (leaving && !session->request.lost) {
+        session->request.lost = leaving;
+        ++leaving->moved;
     }
     unanswered[unanswered_count++] = session->request;
     session->request.page = NONE;
@@ -282,8 +283,10 @@ static void on_connection_event(struct path* path, const DAT_EVENT* event) {
 /* Does not wait for the timers of requests that are under way, which may take a minute. */
 static void leave(struct path* path) {
     take_transfers(path);
+    leaving = path;
     for (struct session* session = sessions; session < sessions + SESSIONS; ++session)
         if (session->path == path && session->state == ESTABLISHED) end_session(session);
+    leaving = NULL;
     report(path, "%d requests go over the other adapter", path->moved);
     ask_again();
 }
