@@ -37,6 +37,7 @@ struct path {
     int established;        /* sessions that are connected */
     int is_gone;            /* the device has failed: only another dat_ia_open would help */
     int moved;              /* requests that were lost here and have no answer yet */
+    int is_left;            /* its loss has been reported, but not yet the end of that */
     unsigned long answered; /* requests */
 };
 
@@ -51,7 +52,7 @@ struct session {
     enum state state;
     struct request {
         long page;         /* or NONE */
-        struct path* lost; /* the path whose loss it has survived, or NULL */
+        struct path* lost; /* the path over which its answer did not come, or NULL */
     } request;
     long next_attempt; /* in milliseconds */
 };
@@ -70,7 +71,6 @@ static struct buffers buffers[SESSIONS];
 static uint64_t pages[PAGES][PAGE_BYTES / sizeof(uint64_t)];
 static struct request unanswered[SESSIONS]; /* requests that wait for another session */
 static int unanswered_count;
-static struct path* leaving; /* whose link has just gone down, or NULL */
 static int is_client, endings;
 static unsigned long long port;
 
@@ -139,6 +139,12 @@ static void ask(struct session* session) {
     try_send(session->ep, question_of(session), number_of(session));
 }
 
+static void report_answered(struct path* path) {
+    if (!path->is_left || path->moved > 0) return;
+    report(path, "these requests have their answers");
+    path->is_left = 0;
+}
+
 static void on_answer(struct session* session) {
     const struct request request = session->request;
     const uint64_t* page = (const uint64_t*)buffers[number_of(session)].answer;
@@ -146,17 +152,19 @@ static void on_answer(struct session* session) {
         die("this is not the page that was requested");
     session->request.page = NONE;
     ++session->path->answered;
-    if (request.lost && --request.lost->moved == 0)
-        report(request.lost, "these requests have their answers");
+    if (request.lost) {
+        --request.lost->moved;
+        report_answered(request.lost);
+    }
     ask(session);
 }
 
 /* Reading a page twice does no harm, so it does not matter whether the server has answered. */
 static void move_request(struct session* session) {
     if (session->request.page == NONE) return;
-    if (leaving && !session->request.lost) {
-        session->request.lost = leaving;
-        ++leaving->moved;
+    if (!session->request.lost) {
+        session->request.lost = session->path;
+        ++session->path->moved;
     }
     unanswered[unanswered_count++] = session->request;
     session->request.page = NONE;
@@ -283,11 +291,11 @@ static void on_connection_event(struct path* path, const DAT_EVENT* event) {
 /* Does not wait for the timers of requests that are under way, which may take a minute. */
 static void leave(struct path* path) {
     take_transfers(path);
-    leaving = path;
     for (struct session* session = sessions; session < sessions + SESSIONS; ++session)
         if (session->path == path && session->state == ESTABLISHED) end_session(session);
-    leaving = NULL;
     report(path, "%d requests go over the other adapter", path->moved);
+    path->is_left = 1;
+    report_answered(path);
     ask_again();
 }
 

@@ -153,6 +153,17 @@ start_failover() {
     for name in soft0 soft1; do await_line client "^$name: 32 endpoints are connected$"; done
 }
 
+@test "failover: an adapter whose device has failed is left, and the other one goes on" {
+    start_failover
+    "$TOP_BUILDDIR/softverbs" fault add 'device soft0 program=failover_client -> fatal'
+    await_line client '^soft0: the device has failed$'
+    await_line client '^soft0: these requests have their answers$'
+    pkill -TERM -P "${process_of[client]}"
+    await_end client
+    never grep -q '^soft1: the' "$BATS_TEST_TMPDIR/client.out"
+    grep -q 'RDMA device soft0 .* has been removed.*DAT209' "$BATS_TEST_TMPDIR/client.err"
+}
+
 # usage: counts PROCESS LINE COUNT
 counts() { [ "$(grep -cx "$2" "$BATS_TEST_TMPDIR/$1.out")" -eq "$3" ]; }
 
