@@ -187,11 +187,11 @@ static inline DAT_CR_HANDLE await_request(const struct adapter* adapter) {
 
 /* Requests a connection; an event reports the outcome. */
 static inline void begin_connection(DAT_EP_HANDLE ep, const char* host, unsigned long long port,
-                                    const void* private_data, DAT_COUNT size) {
+                                    DAT_TIMEOUT timeout, const void* private_data, DAT_COUNT size) {
     struct addrinfo* found;
     int failure = getaddrinfo(host, NULL, NULL, &found);
     if (failure) die(gai_strerror(failure));
-    TRY(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)found->ai_addr, port, PATIENCE, size,
+    TRY(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)found->ai_addr, port, timeout, size,
                        (DAT_PVOID)private_data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
     freeaddrinfo(found);
 }
@@ -199,7 +199,7 @@ static inline void begin_connection(DAT_EP_HANDLE ep, const char* host, unsigned
 /* Connects. Returns the event, whose private data is what the server passed to dat_cr_accept(). */
 static inline DAT_EVENT connect_to(const struct adapter* adapter, DAT_EP_HANDLE ep,
                                    const char* host, const char* port) {
-    begin_connection(ep, host, strtoull(port, NULL, 0), NULL, 0);
+    begin_connection(ep, host, strtoull(port, NULL, 0), PATIENCE, NULL, 0);
     return await_event(adapter->connections, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 

@@ -2,7 +2,8 @@
 # Examples for users. They are built here, and test/tools/examples.bats runs them, so that they stay
 # correct. Each is one file plus example.h, and builds with
 # `cc NAME.c $(pkg-config --cflags --libs dat2)`.
-dat_examples = doc/examples/dat_add doc/examples/delayed_ack doc/examples/event_loop doc/examples/ping_pong \
+dat_examples = doc/examples/dat_add doc/examples/delayed_ack doc/examples/event_loop doc/examples/failover \
+    doc/examples/ping_pong \
     doc/examples/prefork_server doc/examples/registration_bracket doc/examples/registration_upcalls \
     doc/examples/socket_upgrade doc/examples/srq_server doc/examples/trace_level \
     doc/examples/write_immediate
@@ -18,6 +19,8 @@ doc_examples_delayed_ack_SOURCES = %reldir%/delayed_ack.c
 doc_examples_delayed_ack_LDADD = libdat2.la
 doc_examples_event_loop_SOURCES = %reldir%/event_loop.c
 doc_examples_event_loop_LDADD = libdat2.la
+doc_examples_failover_SOURCES = %reldir%/failover.c
+doc_examples_failover_LDADD = libdat2.la
 doc_examples_ping_pong_SOURCES = %reldir%/ping_pong.c
 doc_examples_ping_pong_LDADD = libdat2.la
 doc_examples_prefork_server_SOURCES = %reldir%/prefork_server.c

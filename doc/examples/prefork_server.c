@@ -162,7 +162,7 @@ static void serve(const char* ia_name, const char* port, int count) {
 static unsigned ask_for_worker(const struct adapter* adapter, const char* host, const char* port) {
     DAT_EP_HANDLE ep = make_endpoint(adapter);
     struct referral referral;
-    begin_connection(ep, host, strtoull(port, NULL, 0), NULL, 0);
+    begin_connection(ep, host, strtoull(port, NULL, 0), PATIENCE, NULL, 0);
     DAT_EVENT event = await_event(adapter->connections, DAT_CONNECTION_EVENT_PEER_REJECTED);
     const DAT_CONNECTION_EVENT_DATA* refusal = &event.event_data.connect_event_data;
     if (refusal->private_data_size < (DAT_COUNT)sizeof referral) die("refused without a reason");
@@ -178,7 +178,7 @@ static void ask(const char* ia_name, const char* host, const char* port) {
         &adapter, text, sizeof text, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
     DAT_EP_HANDLE ep = make_endpoint(&adapter);
     post_receive(ep, segment_of(&memory, 0, sizeof text), 0);
-    begin_connection(ep, host, ask_for_worker(&adapter, host, port), NULL, 0);
+    begin_connection(ep, host, ask_for_worker(&adapter, host, port), PATIENCE, NULL, 0);
     await_event(adapter.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
     await_transfer(adapter.transfers);
     printf("%.*s\n", (int)sizeof text, text);

@@ -189,3 +189,6 @@ test_softverbs_verbs_multicast_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_datagram_death_test_SOURCES = %reldir%/verbs_datagram_death_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_softverbs_verbs_datagram_death_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_softverbs_verbs_datagram_death_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+# Our own programs under seeds of fault rules.
+TESTS += %reldir%/own_faults.bats
+EXTRA_DIST += %reldir%/explored_pair %reldir%/own_faults.bats %reldir%/own_faults.yaml

@@ -205,6 +205,21 @@ TEST_F(Faults, TimewaitTakesLongerOrForEver) {
     EXPECT_GE(Clock::now() - begin, 1100ms);
 }
 
+TEST_F(Faults, MessagesThatComeTwiceChangeNothing) {
+    for (const char* message : {"req", "mra", "rep", "rtu", "dreq", "drep"}) {
+        SCOPED_TRACE(message);
+        use(message + std::string(" -> duplicate"));
+        Connected both;
+        EXPECT_FALSE(both.events.readable());
+        EXPECT_FALSE(both.server_events.readable());
+        ASSERT_EQ(rdma_disconnect(both.id.get()), 0);
+        both.events.next(RDMA_CM_EVENT_DISCONNECTED);
+        both.server_events.next(RDMA_CM_EVENT_DISCONNECTED);
+        both.events.next(RDMA_CM_EVENT_TIMEWAIT_EXIT);
+        both.server_events.next(RDMA_CM_EVENT_TIMEWAIT_EXIT);
+    }
+}
+
 TEST_F(Faults, NobodyAnswersAConnectionRequestForAWhile) {
     use("connect nth=1 -> unreachable for 30ms");
     BothEnds both;

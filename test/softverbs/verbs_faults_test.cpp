@@ -58,6 +58,17 @@ TEST_F(Faults, RequestsFailAsIfTheyWereAtFaultAtBothEnds) {
     }
 }
 
+TEST_F(Faults, TheStateInTheStructureIsTheOneThatTheProgramKnowsOf) {
+    use("write nth=1 -> retry_exceeded");
+    Connection connection(small());
+    const ibv_qp* const qp = connection.one.get();
+    EXPECT_EQ(qp->state, IBV_QPS_RTS);
+    EXPECT_EQ(connection.status(IBV_WR_RDMA_WRITE), IBV_WC_RETRY_EXC_ERR);
+    EXPECT_EQ(qp->state, IBV_QPS_RTS);
+    EXPECT_EQ(connection.one.state(), IBV_QPS_ERR);
+    EXPECT_EQ(qp->state, IBV_QPS_ERR);
+}
+
 TEST_F(Faults, AnAcknowledgementThatIsLostLeavesTheRequestCarriedOut) {
     for (const char* const way : {"process_vm", "agent"}) {
         setenv("SOFTVERBS_COPY", way, 1);

@@ -139,6 +139,77 @@ replaced() {
     is_silent cache
 }
 
+# usage: start_failover - starts `server` and `client`, of a program with this name, and waits until they are connected.
+start_failover() {
+    local name side
+    for name in soft0 soft1; do
+        printf '%s u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 "%s 0" ""\n' "$name" "$name"
+    done >"$BATS_TEST_TMPDIR/dat.conf"
+    for side in server client; do ln -s "$(example failover)" "$BATS_TEST_TMPDIR/failover_$side"; done
+    export SOFTVERBS_DEVICES=2
+    start server "${stack[@]}" "$BATS_TEST_TMPDIR/failover_server" server soft0 soft1 4700
+    eventually_alive server counts server 'listening on port 4700' 2
+    start client "${stack[@]}" "$BATS_TEST_TMPDIR/failover_client" client soft0 127.0.0.1 soft1 127.0.0.2 4700
+    for name in soft0 soft1; do await_line client "^$name: 32 endpoints are connected$"; done
+}
+
+@test "failover: an adapter whose device has failed is left, and the other one goes on" {
+    start_failover
+    "$TOP_BUILDDIR/softverbs" fault add 'device soft0 program=failover_client -> fatal'
+    await_line client '^soft0: the device has failed$'
+    await_line client '^soft0: these requests have their answers$'
+    pkill -TERM -P "${process_of[client]}"
+    await_end client
+    never grep -q '^soft1: the' "$BATS_TEST_TMPDIR/client.out"
+    grep -q 'RDMA device soft0 .* has been removed.*DAT209' "$BATS_TEST_TMPDIR/client.err"
+}
+
+# usage: counts PROCESS LINE COUNT
+counts() { [ "$(grep -cx "$2" "$BATS_TEST_TMPDIR/$1.out")" -eq "$3" ]; }
+
+# usage: end_failover - ends both, and checks that each request had its answer and that soft1 was not concerned.
+end_failover() {
+    local side
+    for side in client server; do
+        pkill -TERM -P "${process_of[$side]}"
+        await_end "$side"
+        has "$side" '^soft0: [1-9][0-9]* answers$'
+        has "$side" '^soft1: [1-9][0-9]* answers$'
+        never grep -q '^soft1: the' "$BATS_TEST_TMPDIR/$side.out"
+        counts "$side" 'soft1: 32 endpoints are connected' 1
+        never grep -vE '\[DAT(205|208|290|291|316)\]$' "$BATS_TEST_TMPDIR/$side.err"
+    done
+    fabric_is_clean
+}
+
+@test "failover: when a port goes down its requests go over the other one, and its endpoints connect when it is back" {
+    start_failover
+    "$TOP_BUILDDIR/softverbs" port soft0 down
+    await_line client '^soft0: the link is down$'
+    await_line client '^soft0: 32 requests go over the other adapter$'
+    await_line client '^soft0: these requests have their answers$'
+    await_line server '^soft0: the link is down$'
+    counts client 'soft0: 32 endpoints are connected' 1
+    "$TOP_BUILDDIR/softverbs" port soft0 up
+    eventually_alive client counts client 'soft0: 32 endpoints are connected' 2
+    eventually_alive server counts server 'soft0: 32 endpoints are connected' 2
+    end_failover
+}
+
+# The server's port stays up, so the server does not notice that connections have ended.
+@test "failover: a rule takes the link of the client's port away, twice" {
+    start_failover
+    "$TOP_BUILDDIR/softverbs" fault add 'port soft0 program=failover_client -> down for 200ms'
+    eventually_alive client counts client 'soft0: 32 endpoints are connected' 2
+    "$TOP_BUILDDIR/softverbs" fault add 'port soft0 program=failover_client -> down for 300ms'
+    eventually_alive client counts client 'soft0: 32 endpoints are connected' 3
+    counts client 'soft0: the link is down' 2
+    counts client 'soft0: 32 requests go over the other adapter' 2
+    counts client 'soft0: these requests have their answers' 2
+    never grep -q '^soft0: the link' "$BATS_TEST_TMPDIR/server.out"
+    end_failover
+}
+
 @test "trace_level: the levels are read and changed through the attributes of the adapter" {
     ends levels trace_level
     [ "$(output_of levels)" = 'DAT level 3, DAPL level 3' ]

@@ -57,6 +57,31 @@ needs() { has "$1" "^     write program=fragile qp=1 nth=4 -> $2$"; [ "$(grep -c
     [ "$status" -eq 139 ]
 }
 
+# usage: writes_cores - succeeds where the kernel writes core files into the directory of the process, and gdb can read them.
+writes_cores() {
+    command -v gdb >/dev/null && [ "$(ulimit -Hc)" != 0 ] && [[ $(cat /proc/sys/kernel/core_pattern) != [\|/%]* ]]
+}
+
+@test "explore: a crash has its stacks, and no core file stays" {
+    writes_cores || skip "core files are not written into the directory of the process here, or gdb is not installed"
+    mkdir "$BATS_TEST_TMPDIR/work"
+    cd "$BATS_TEST_TMPDIR/work" || return
+    explores 1 crash --seeds 1 --faults "write:nth=4 -> remote_access; $noise" --ignore-output -- "$fragile"
+    has crash '^     #[0-9]+ .* in write_number '
+    [ -z "$(ls -A)" ]
+    # A file of that name that is there already is left alone.
+    echo mine >core
+    explores 1 crash --seeds 1 --faults "write:nth=4 -> remote_access; $noise" --ignore-output -- "$fragile"
+    [ "$(cat core)" = mine ]
+}
+
+@test "explore: seeds that cannot differ are reported" {
+    explores 0 alike --seeds 2 --faults 'write:nth=1000 -> flush' --ignore-output -- "$fragile"
+    grep -qx 'softverbs explore: no rule has a probability, so all 2 seeds make the same faults; use --seeds=1' "$BATS_TEST_TMPDIR/alike.err"
+    explores 0 one --seeds 1 --faults 'write:nth=1000 -> flush' --ignore-output -- "$fragile"
+    is_silent one
+}
+
 @test "explore: a hang is found, with the stacks and queue pairs of its processes, and made again" {
     explores 1 hang --seeds 2 --jobs 2 --timeout "$(scaled 2)" --faults "write:nth=4 -> rnr_retry_exceeded; $noise" \
         --ignore-output -- sh -c '"$1"; exit $?' sh "$fragile"
@@ -183,6 +208,22 @@ interrupted() {
     interrupted TERM 143 --faults "$noise" --timeout 600 \
         -- sh -c 'case $SOFTVERBS_FAULTS_SEED in 2) exec "$0" "$1" ;; *) exec "$0" ;; esac' "$fragile" "$BATS_TEST_TMPDIR/pids"
     grep -qx '1 run, 0 failed, interrupted by SIGTERM' "$BATS_TEST_TMPDIR/search.out"
+}
+
+# The process that ends the runs removes their directory at last.
+nothing_is_left() { none_runs "$@" && [ -z "$(ls -A "$TMPDIR")" ]; }
+
+@test "explore: the runs end when the search is killed" {
+    "${enter_network[@]}" "$tool" explore --only --jobs 1 --ignore-output --faults "$noise" --timeout 600 \
+        -- sh -c '[ -z "$SOFTVERBS_FAULTS" ] || exec "$0" "$1"' "$fragile" "$BATS_TEST_TMPDIR/pids" \
+        >"$BATS_TEST_TMPDIR/search.out" 2>"$BATS_TEST_TMPDIR/search.err" </dev/null 3>&- 8>&- &
+    process_of[search]=$!
+    eventually_alive search test -s "$BATS_TEST_TMPDIR/pids"
+    read -ra pids <"$BATS_TEST_TMPDIR/pids"
+    kill -KILL "${process_of[search]}"
+    wait "${process_of[search]}" || true
+    unset 'process_of[search]'
+    eventually nothing_is_left "${pids[@]}"
 }
 
 @test "explore: a run that hangs is ended with the processes that it has put in the background" {

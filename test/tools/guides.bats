@@ -97,7 +97,8 @@ words() { cat "$guides"/*.md "$TOP_SRCDIR"/doc/examples/*.md | grep -oE "$1" | s
 @test "the messages of the guide by symptom are those of the catalogue, each under a heading" {
     need_program python3
     "$TOP_BUILDDIR/dat_strerror" --list --json >"$BATS_TEST_TMPDIR/catalogue.json"
-    "$guides/messages" "$BATS_TEST_TMPDIR/catalogue.json" "$guides/troubleshooting.md" | diff "$guides/troubleshooting.md" - ||
+    "$guides/messages" "$BATS_TEST_TMPDIR/catalogue.json" "$TOP_SRCDIR/test/tools/symptoms" "$guides/troubleshooting.md" |
+        diff "$guides/troubleshooting.md" - ||
         { echo "make troubleshooting-document mends it"; false; }
 }
 

@@ -55,6 +55,9 @@ quickstart-document: all
 	TOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/%reldir%/transcript $(abs_top_srcdir)/doc/quickstart.md
 .PHONY: quickstart-document
 
+TESTS += %reldir%/symptoms.bats
+EXTRA_DIST += %reldir%/symptoms %reldir%/symptoms.bats
+
 TESTS += %reldir%/dat_conf.bats
 EXTRA_DIST += %reldir%/dat_conf.bats
 check_PROGRAMS += test/tools/doctor_test

@@ -75,7 +75,7 @@ Outcome Campaign::judge_run(const Run& run) const {
 void Campaign::run_seeds() {
     std::vector<Order> orders(options_.seeds);
     for (unsigned i = 0; i < options_.seeds; ++i)
-        orders[i] = {options_.first_seed + i, options_.rules, true};
+        orders[i] = {options_.first_seed + i, options_.rules, true, false};
     std::size_t failed = 0;
     auto runs = runner_.carry_out_all(orders, [&](Run& run) {
         const Outcome outcome = judge_run(run);
@@ -101,7 +101,8 @@ void Campaign::sort_failures() {
 
 std::vector<Run> Campaign::run_with(const std::vector<Rules>& all) {
     std::vector<Order> orders;
-    for (const Rules& rules : all) orders.push_back({options_.first_seed, text_of(rules), false});
+    for (const Rules& rules : all)
+        orders.push_back({options_.first_seed, text_of(rules), false, false});
     return runner_.carry_out_all(orders);
 }
 
@@ -133,7 +134,17 @@ void Campaign::shrink_first() {
         !kind.rules.empty() && try_all(std::vector<Rules>(kAttempts, kind.rules)).has_value();
     if (kind.is_shrunk) kind.rules = shrink(std::move(kind.rules), try_all);
     kind.command = command_for(kind);
+    if (kind.outcome.kind == Kind::kCrash) find_stacks(kind);
     findings_.kinds.push_back(std::move(kind));
+}
+
+/// Lets it crash once more, alone, and with core files.
+void Campaign::find_stacks(Finding& kind) {
+    if (Runner::interrupted() != 0) return;
+    progress_.show(fmt::format("seed {}: looks for the stacks of the crash", kind.example.seed));
+    const std::string rules = kind.is_shrunk ? text_of(kind.rules) : options_.rules;
+    const auto runs = runner_.carry_out_all({{kind.example.seed, rules, false, true}});
+    kind.example.stacks = runs.front().stacks;
 }
 
 /// Adds to the last kind those failures that belong to it: with the same outcome, and the same

@@ -30,6 +30,7 @@ class Campaign {
     void run_seeds();
     void sort_failures();
     void shrink_first();
+    void find_stacks(Finding& kind);
     void join_others();
     void try_others(const std::vector<std::size_t>& alike, Finding& kind);
     std::optional<std::size_t> first_alike(const std::vector<Rules>& all, const Outcome& outcome);

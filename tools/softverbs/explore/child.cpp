@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <system_error>
@@ -110,9 +112,11 @@ std::vector<Process> all_processes() {
     return all;
 }
 
+/// @return whether a variable of the process's environment begins with this text, whose end may be
+/// a zero byte.
 bool has_mark(pid_t pid, const std::string& mark) {
     const std::string text = '\0' + read_file("/proc/" + std::to_string(pid) + "/environ");
-    return text.find('\0' + mark + '\0') != text.npos;
+    return text.find('\0' + mark) != text.npos;
 }
 
 /// Moves the children of `members` from `others` to them, and theirs.
@@ -135,8 +139,8 @@ std::vector<Process> members_of(pid_t first, const std::string& mark) {
     const pid_t self = getpid();
     for (std::size_t i = others.size(); i-- > 0;) {
         const Process& one = others[i];
-        const bool is_ours = one.pid != self &&
-                             (one.pid == first || one.session == first || has_mark(one.pid, mark));
+        const bool is_ours = one.pid != self && (one.pid == first || one.session == first ||
+                                                 has_mark(one.pid, mark + '\0'));
         if (!is_ours) continue;
         members.push_back(one);
         others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
@@ -168,7 +172,46 @@ void end_found(const Find& find, pid_t kept) {
     }
 }
 
+/// The guard's life: its end of the pipe shows when the other one is closed, which only the end of
+/// its parent does.
+[[noreturn]] void guard(const std::string& directory, int pipe) {
+    setsid();
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int standard = 0; standard < 3; ++standard) dup2(nothing, standard);
+    char byte;
+    while (read(pipe, &byte, 1) < 0 && errno == EINTR) {
+    }
+    const std::string mark = fabric_mark(directory + '/');
+    end_found(
+        [&] {
+            std::vector<Process> all = all_processes();
+            std::erase_if(all, [&](const Process& one) { return !has_mark(one.pid, mark); });
+            return all;
+        },
+        0);
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+    _exit(0);
+}
+
 }  // namespace
+
+std::string fabric_mark(const std::string& path) {
+    return "SOFTVERBS_FABRIC=" + path;
+}
+
+void start_guard(const std::string& directory) {
+    std::array<int, 2> ends;
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+        throw std::system_error(errno, std::generic_category(), "pipe2");
+    const pid_t pid = fork();
+    if (pid < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (pid == 0) {
+        close(ends[1]);
+        guard(directory, ends[0]);
+    }
+    close(ends[0]);  // the other end stays open until we end
+}
 
 pid_t spawn(const Child& child) {
     std::vector<std::string> words = child.words, environment = environment_of(child);

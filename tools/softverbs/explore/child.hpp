@@ -37,6 +37,9 @@ struct Process {
     std::string name;
 };
 
+/// @return what the environment of the processes of a run has: the variable of their fabric.
+std::string fabric_mark(const std::string& path);
+
 /// @return the living processes of a run: the descendants of its first process, its session, and
 /// those in whose environment `mark`, a `NAME=VALUE`, stands.
 std::vector<Process> processes_of(pid_t first, const std::string& mark);
@@ -46,6 +49,12 @@ void end_all(pid_t first, const std::string& mark);
 
 /// Kills all descendants of this process. No other thread may wait for any of them.
 void end_descendants();
+
+/// Starts a process that waits until this one has ended, also by SIGKILL. It then kills the
+/// processes of all runs, whose fabrics are in `directory`, and removes the directory. It is a
+/// descendant of ours, so end_descendants() ends it. Call it while there is one thread.
+/// @throw std::system_error
+void start_guard(const std::string& directory);
 
 /// Makes this process the parent of orphans among its descendants, so that end_all() finds them.
 void adopt_orphans();

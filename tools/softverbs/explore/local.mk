@@ -5,6 +5,7 @@ libexplore_la_CPPFLAGS = $(AM_CPPFLAGS) -DFMT_HEADER_ONLY
 libexplore_la_SOURCES = \
     %reldir%/campaign.cpp %reldir%/campaign.hpp \
     %reldir%/child.cpp %reldir%/child.hpp \
+    %reldir%/core_files.cpp %reldir%/core_files.hpp \
     %reldir%/explore.cpp %reldir%/explore.hpp \
     %reldir%/files.cpp %reldir%/files.hpp \
     %reldir%/finding.cpp %reldir%/finding.hpp \

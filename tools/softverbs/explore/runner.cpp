@@ -81,6 +81,7 @@ class Work {
 
 Runner::Runner(const Options& options, Tool tool)
     : options_(options), tool_(std::move(tool)), directory_(make_directory()) {
+    start_guard(directory_);
     catch_signals();
     adopt_orphans();
 }

@@ -7,10 +7,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
 #include "tools/softverbs/explore/child.hpp"
+#include "tools/softverbs/explore/core_files.hpp"
 #include "tools/softverbs/explore/files.hpp"
 #include "tools/softverbs/explore/stacks.hpp"
 
@@ -42,7 +44,7 @@ class Place {
     std::string output() const { return path_ + "/out"; }
     std::string errors() const { return path_ + "/err"; }
     /// In the environment of each process of the run.
-    std::string mark() const { return "SOFTVERBS_FABRIC=" + fabric(); }
+    std::string mark() const { return fabric_mark(fabric()); }
 
   private:
     std::string path_;
@@ -98,6 +100,16 @@ void inspect(const Tool& tool, const Place& place, pid_t first, int stop, Run& r
     run.stacks = stacks_of(processes_of(first, place.mark()), place.path(), stop);
 }
 
+std::string stacks_in_cores(const CoreFiles& cores, const Place& place, int stop) {
+    std::string text;
+    std::error_code ignored;
+    for (const std::string& core : cores.take()) {
+        text += stacks_in_core(core, place.path(), stop);
+        fs::remove(core, ignored);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::vector<std::string> words_of(const Options& options, const std::string& program,
@@ -116,13 +128,17 @@ Run carry_out(const Options& options, const Tool& tool, const Order& order,
     Run run;
     run.seed = order.seed;
     const auto begin = Clock::now();
+    const std::optional<CoreFiles> cores =
+        order.keeps_cores ? std::optional(CoreFiles()) : std::nullopt;
     const pid_t first = spawn(child_of(options, tool, order, place));
+    if (cores) cores->enable(first);
     int status = 0;
     const Wait how = await(first, options.timeout, stop, status);
     run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (how == Wait::kTimedOut && order.inspects) inspect(tool, place, first, stop, run);
     end_all(first, place.mark());
     if (how != Wait::kEnded) waitpid(first, &status, 0);
+    if (cores) run.stacks = stacks_in_cores(*cores, place, stop);
     if (how == Wait::kStopped) return run;
     run.ending.timed_out = how == Wait::kTimedOut;
     run.ending.wait_status = status;

@@ -22,8 +22,9 @@ struct Tool {
 
 struct Order {
     unsigned seed = 0;
-    std::string rules;      ///< text; "": without faults
-    bool inspects = false;  ///< stacks and queue pairs are wanted if it hangs
+    std::string rules;         ///< text; "": without faults
+    bool inspects = false;     ///< stacks and queue pairs are wanted if it hangs
+    bool keeps_cores = false;  ///< stacks are wanted if it crashes; such a run is alone
 };
 
 struct Run {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <vector>
 
 #include "tools/softverbs/explore/files.hpp"
 
@@ -23,29 +24,41 @@ std::string first_line(const fs::path& path) {
     return text.substr(0, text.find('\n'));
 }
 
-/// @return "" if gdb shows nothing.
-std::string by_gdb(pid_t pid, const std::string& scratch, int stop) {
-    Child gdb;
-    gdb.words = {"gdb",
-                 "-nx",
-                 "-batch",
-                 "-iex",
-                 "set debuginfod enabled off",
-                 "-p",
-                 std::to_string(pid),
-                 "-ex",
-                 "thread apply all backtrace"};
-    gdb.out = scratch + "/gdb";
+/// Runs gdb. @return what it prints, "" if it cannot be started.
+std::string gdb(const std::vector<std::string>& what, const std::string& command,
+                const std::string& scratch, int stop) {
+    Child child;
+    child.words = {"gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off"};
+    child.words.insert(child.words.end(), what.begin(), what.end());
+    child.words.insert(child.words.end(), {"-ex", command});
+    child.out = scratch + "/gdb";
     try {
-        run_helper(gdb, kGdbSeconds, stop);
+        run_helper(child, kGdbSeconds, stop);
     } catch (const std::exception&) {
         return {};
     }
-    std::istringstream lines(read_file(gdb.out));
+    return read_file(child.out);
+}
+
+/// @return "" if gdb shows nothing.
+std::string backtraces(const std::vector<std::string>& what, const std::string& scratch, int stop) {
+    std::istringstream lines(gdb(what, "thread apply all backtrace", scratch, stop));
     std::string text, line;
     while (std::getline(lines, line))
         if (line.starts_with("Thread ") || line.starts_with("#")) text += line + '\n';
     return text.find("\n#") == text.npos ? std::string() : text;
+}
+
+/// @return the path of the program that has left the core file, which the kernel passed to it.
+std::string program_of(const std::string& core, const std::string& scratch, int stop) {
+    std::istringstream lines(gdb({"-core", core}, "info auxv", scratch, stop));
+    std::string line;
+    while (std::getline(lines, line)) {
+        const auto begin = line.find('"'), end = line.rfind('"');
+        if (line.find("AT_EXECFN") != line.npos && begin < end)
+            return line.substr(begin + 1, end - begin - 1);
+    }
+    return {};
 }
 
 std::string by_kernel(pid_t pid) {
@@ -74,12 +87,19 @@ std::string stacks_of(const std::vector<Process>& processes, const std::string& 
     std::string text;
     for (std::size_t i = 0; i < std::min(processes.size(), kMostProcesses); ++i) {
         const Process& process = processes[i];
-        std::string stacks = by_gdb(process.pid, scratch, stop);
+        std::string stacks = backtraces({"-p", std::to_string(process.pid)}, scratch, stop);
         if (stacks.empty()) stacks = by_kernel(process.pid);
         text += fmt::format("process {} ({}), state {}\n{}", process.pid, process.name,
                             process.state, stacks);
     }
     return text;
+}
+
+std::string stacks_in_core(const std::string& core, const std::string& scratch, int stop) {
+    const std::string program = program_of(core, scratch, stop);
+    if (program.empty()) return {};
+    const std::string stacks = backtraces({program, core}, scratch, stop);
+    return stacks.empty() ? stacks : fmt::format("{} has crashed\n{}", program, stacks);
 }
 
 std::string functions_in(const std::string& stacks) {

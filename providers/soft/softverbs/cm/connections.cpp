@@ -230,6 +230,7 @@ Identifier* Engine::addressee(const std::shared_ptr<Peer>& peer, const Body& bod
 
 void Engine::on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest& request) {
     support::MutexLock lock(mutex);
+    if (is_known(peer, request)) return;
     Identifier* listener = find_listener(request);
     if (!listener || listener->requests_waiting >= kMaxRequestsWaiting) {
         if (is_datagram_space(request.port_space)) {
@@ -283,14 +284,24 @@ Identifier& Engine::make_child(Identifier& listener, const std::shared_ptr<Peer>
     agree(*child, request.terms);
     child->state = State::kRequested;
     add(*child);
+    children_[{peer.get(), request.from}] = child.get();
     add_reference();
     return *child.release();
+}
+
+/// Only a fault rule sends a message twice. A peer may repeat a request under the same number after
+/// it has withdrawn the first one.
+bool Engine::is_known(const std::shared_ptr<Peer>& peer, const ConnectRequest& request) const {
+    const auto child = children_.find({peer.get(), request.from});
+    if (child == children_.end()) return false;
+    const State state = child->second->state;
+    return state == State::kRequested || state == State::kAccepted || state == State::kConnected;
 }
 
 /// Deletes a child whose request nobody has fetched; the caller removes the event.
 void Engine::forget_unseen(Identifier& child) {
     drop_events(child);
-    ids_.erase(child.number);
+    forget(child);
     delete &child;
     drop_reference();
 }
@@ -306,6 +317,8 @@ void Engine::on_pending(const std::shared_ptr<Peer>& peer, const ConnectionStep&
 void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& reply) {
     support::MutexLock lock(mutex);
     Identifier* id = addressee(peer, reply);
+    // The same reply once more: a ready-to-use has been sent, or will be.
+    if (id && (id->state == State::kReplied || id->state == State::kConnected)) return;
     if (!id || id->state != State::kConnecting) {
         const ConnectReject reject = {reply.to, reply.from, kRejectTimeout, {}};
         (void)send_to(peer, MessageType::kConnectReject, bytes_of(reject));

@@ -135,6 +135,12 @@ void Engine::remove(Identifier& id) {
     id.state = State::kFailed;
     drop_events(id);
     while (id.events_fetched > 0) acknowledged_.wait(mutex);
+    forget(id);
+}
+
+void Engine::forget(const Identifier& id) {
+    const auto child = children_.find({id.peer.get(), id.remote_number});
+    if (child != children_.end() && child->second == &id) children_.erase(child);
     ids_.erase(id.number);
 }
 

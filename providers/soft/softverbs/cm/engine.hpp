@@ -11,6 +11,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "providers/soft/softverbs/cm/identifier.hpp"
 #include "providers/soft/softverbs/fabric/ports.hpp"
@@ -161,6 +162,10 @@ class Engine {
     void start_time_wait(const Identifier& id) REQUIRES(mutex);
     void lost(Identifier& id) REQUIRES(mutex);
     void forget_unseen(Identifier& child) REQUIRES(mutex);
+    bool is_known(const std::shared_ptr<Peer>& peer, const ConnectRequest& request) const
+        REQUIRES(mutex);
+    /// Removes the identifier from the tables.
+    void forget(const Identifier& id) REQUIRES(mutex);
 
     Process& process_;
     /// Written with shared().mutex held.
@@ -173,6 +178,9 @@ class Engine {
     Clock::duration patience_{};
     std::unordered_map<std::uint32_t, Identifier*> ids_ GUARDED_BY(mutex);
     std::map<ListenerKey, Identifier*> listeners_ GUARDED_BY(mutex);
+    /// The newest child that each identifier of a peer has requested, by which a request that comes
+    /// twice is known. A child keeps its peer alive.
+    std::map<std::pair<const Peer*, std::uint32_t>, Identifier*> children_ GUARDED_BY(mutex);
     std::uint32_t last_number_ GUARDED_BY(mutex) = 0;
     support::CondVar acknowledged_;
 };

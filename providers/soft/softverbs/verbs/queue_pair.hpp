@@ -153,7 +153,9 @@ class QueuePair : public ExtendableQp {
     static QueuePair* open(const Place& place, std::uint32_t qp_num, void* qp_context);
     /// @return the queue pair of which this object is a handle.
     QueuePair& real() { return real_ ? *real_ : *this; }
-    /// Modifies real(), and keeps ibv_qp::state of this handle.
+    /// Modifies real(), and keeps ibv_qp::state of this handle. As in libibverbs that is the state
+    /// which the program has asked for or queried last: UCX relies on that it does not become the
+    /// error state by itself.
     int modify_real(const ibv_qp_attr& attributes, int mask);
 
     // -- queue_pair_state.cpp

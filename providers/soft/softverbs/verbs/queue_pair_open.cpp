@@ -41,9 +41,8 @@ bool QueuePair::may_be_opened(const Place& place, std::uint32_t number) const {
 }
 
 int QueuePair::modify_real(const ibv_qp_attr& attributes, int mask) {
-    if (!real_) return modify(attributes, mask);
-    const int cause = real_->modify(attributes, mask);
-    state = real_->state_.load();
+    const int cause = real().modify(attributes, mask);
+    if (cause == 0 && (mask & IBV_QP_STATE) != 0) state = attributes.qp_state;
     return cause;
 }
 

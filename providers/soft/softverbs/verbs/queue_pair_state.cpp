@@ -86,7 +86,6 @@ int QueuePair::check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, in
 
 void QueuePair::set_state(ibv_qp_state next) {
     state_.store(next, std::memory_order_seq_cst);
-    state = next;
 }
 
 void QueuePair::apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) {
