@@ -207,8 +207,9 @@ TEST_F(VerbsHostile, MistreatsTheDescriptorThatItRingsByAndOthersAreHeardAllTheS
     EXPECT_EQ(honest.wait(), 0);
 }
 
-/// Forges the moderation of a queue and the completions that it holds: the victim gets no more
-/// events than it has requested.
+/// Forges the moderation of a queue and the completions that it holds. For each request the victim
+/// gets at most one event, and one more if stay_readable() has put a token beside that of another
+/// sender, which match_token() turns into an event.
 TEST_F(VerbsHostile, ForgesTheModerationOfAQueue) {
     constexpr std::uint64_t kForgeries[] = {0xffff03, 0xffffff, 0xff00000003, ~std::uint64_t{0}};
     Host host(with_channel());
@@ -243,7 +244,7 @@ TEST_F(VerbsHostile, ForgesTheModerationOfAQueue) {
         ASSERT_EQ(another.post_receive(1, {host.sge(0, 8)}), 0);
         ASSERT_EQ(other.send(2, {host.sge(64, 8)}), 0);
         for (int i = 0; i < 2; ++i) EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
-        EXPECT_LE(events += take_events(host), requests);
+        EXPECT_LE(events += take_events(host), 2 * requests);
     }
 }
 
