@@ -191,4 +191,4 @@ test_softverbs_verbs_datagram_death_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_F
 test_softverbs_verbs_datagram_death_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 # Our own programs under seeds of fault rules.
 TESTS += %reldir%/own_faults.bats
-EXTRA_DIST += %reldir%/explored_pair %reldir%/own_faults.bats %reldir%/own_faults.yaml
+EXTRA_DIST += %reldir%/explored_pair %reldir%/own_faults.bats %reldir%/own_faults.yaml %reldir%/own_noise.yaml
