@@ -18,8 +18,9 @@ std::uint64_t distance(const Region& region, const Segment& segment) {
 
 const char* name_of_rights(unsigned rights) {
     return (rights & kLocalWrite)    ? "local write"
-           : (rights & kRemoteWrite) ? "remote write"
-                                     : "remote read";
+           : (rights & kRemoteWrite)  ? "remote write"
+           : (rights & kRemoteAtomic) ? "remote atomic operations"
+                                      : "remote read";
 }
 
 Finding& about(Found& found, Kind kind, const Segment& segment, const Region* region) {

@@ -12,7 +12,7 @@
 
 namespace check {
 
-enum Right : unsigned { kLocalWrite = 1, kRemoteRead = 2, kRemoteWrite = 4 };
+enum Right : unsigned { kLocalWrite = 1, kRemoteRead = 2, kRemoteWrite = 4, kRemoteAtomic = 8 };
 
 struct Region {
     const void* handle = nullptr;  ///< tells it from a later region with its key
