@@ -80,6 +80,14 @@ int Checked<soft0_rdma_get_request>::call(const char* name, rdma_cm_id* listener
     return code;
 }
 
+int Checked<soft0_rdma_get_cm_event>::call(const char*, rdma_event_channel* channel,
+                                           rdma_cm_event** event) {
+    const int code = soft0_rdma_get_cm_event(channel, event);
+    if (code != 0 || !(*event)->id || !(*event)->id->qp) return code;
+    if ((*event)->event == RDMA_CM_EVENT_ESTABLISHED) learn_peer((*event)->id->qp);
+    return code;
+}
+
 void Checked<soft0_rdma_destroy_ep>::call(const char*, rdma_cm_id* id) {
     const Parts parts(id);
     soft0_rdma_destroy_ep(id);

@@ -55,6 +55,11 @@ void fill(Endpoint& endpoint, const ibv_qp& qp, const ibv_qp_init_attr& asked) {
     endpoint.signals_all = asked.sq_sig_all != 0;
 }
 
+/// @return a number that stands for a queue pair of a port.
+std::uint64_t name_of_end(unsigned lid, std::uint32_t number) {
+    return lid == 0 ? 0 : (std::uint64_t{lid} << 32 | number);
+}
+
 /// Objects of one kind that were made at one place and are still there.
 struct Left {
     const char* kind;
@@ -229,6 +234,26 @@ void learn(ibv_srq* srq, int most_segments, bool is_followed, Maker maker) {
     });
 }
 
+void learn_peer(ibv_qp* qp) {
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr ignored{};
+    ibv_port_attr port{};
+    const bool is_known =
+        soft0_ibv_query_qp(qp, &attributes, IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_PORT, &ignored) ==
+            0 &&
+        ibv_query_port(qp->context, attributes.port_num, &port) == 0;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        Object* object = state.objects.find_live(qp);
+        if (!object || !object->endpoint) return;
+        object->endpoint->knows_peer = true;
+        if (!is_known || qp->qp_type == IBV_QPT_UD) return;
+        object->endpoint->local_name = name_of_end(port.lid, qp->qp_num);
+        object->endpoint->remote_name =
+            name_of_end(attributes.ah_attr.dlid, attributes.dest_qp_num);
+        state.find_peer(qp, *object);
+    });
+}
+
 Ending begin_end(const void* handle) {
     Ending ending{handle, {}, here()};
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
@@ -344,6 +369,7 @@ int Checked<soft0_ibv_resize_cq>::call(const char*, ibv_cq* cq, int entries) {
 int Checked<soft0_ibv_modify_qp>::call(const char*, ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
     const int code = soft0_ibv_modify_qp(qp, attributes, mask);
     if (code != 0 || !(mask & IBV_QP_STATE)) return code;
+    if (attributes->qp_state == IBV_QPS_RTR) learn_peer(qp);
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         Object* object = state.objects.find_live(qp);
         if (!object || !object->endpoint) return;

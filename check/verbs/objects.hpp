@@ -28,6 +28,10 @@ void learn(ibv_qp* qp, Maker maker = Maker::kProgram);
 /// @param is_followed its completions name a queue pair that uses it.
 void learn(ibv_srq* srq, int most_segments, bool is_followed, Maker maker = Maker::kProgram);
 
+/// Asks the device to whom a queue pair is connected.
+void learn_peer(ibv_qp* qp);
+inline void learn_peer(ibv_srq*) {}
+
 /// An object whose end is tried. Between the end and this note of it another thread may make a new
 /// object with its address.
 struct Ending {

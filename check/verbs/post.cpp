@@ -138,32 +138,6 @@ Unknown begin_all(const void* handle, const char* call, Place place, const Reque
     return unknown;
 }
 
-/// @return a number that stands for a queue pair of a port.
-std::uint64_t name_of_end(unsigned lid, std::uint32_t number) {
-    return lid == 0 ? 0 : (std::uint64_t{lid} << 32 | number);
-}
-
-/// Asks the device to whom a queue pair is connected.
-void learn_peer(ibv_qp* qp) {
-    ibv_qp_attr attributes{};
-    ibv_qp_init_attr ignored{};
-    ibv_port_attr port{};
-    const bool is_known =
-        soft0_ibv_query_qp(qp, &attributes, IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_PORT, &ignored) ==
-            0 &&
-        ibv_query_port(qp->context, attributes.port_num, &port) == 0;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(qp);
-        if (!object || !object->endpoint) return;
-        object->endpoint->knows_peer = true;
-        if (!is_known || qp->qp_type == IBV_QPT_UD) return;
-        object->endpoint->local_name = name_of_end(port.lid, qp->qp_num);
-        object->endpoint->remote_name =
-            name_of_end(attributes.ah_attr.dlid, attributes.dest_qp_num);
-        state.find_peer(qp, *object);
-    });
-}
-
 void learn_poster(ibv_qp* qp) {
     learn(qp, Maker::kLibrary);
 }
@@ -171,8 +145,6 @@ void learn_poster(ibv_qp* qp) {
 void learn_poster(ibv_srq* srq) {
     learn(srq, kMostSegments, false, Maker::kLibrary);
 }
-
-void learn_peer(ibv_srq*) {}
 
 /// @return whether the poster is of the parent of this process.
 bool is_parents(const ibv_context* context, Found& found) {

@@ -51,6 +51,7 @@ int soft0_rdma_create_srq_ex(rdma_cm_id*, ibv_srq_init_attr_ex*);
 void soft0_rdma_destroy_ep(rdma_cm_id*);
 void soft0_rdma_destroy_qp(rdma_cm_id*);
 void soft0_rdma_destroy_srq(rdma_cm_id*);
+int soft0_rdma_get_cm_event(rdma_event_channel*, rdma_cm_event**);
 int soft0_rdma_get_request(rdma_cm_id*, rdma_cm_id**);
 }
 
@@ -173,6 +174,7 @@ CHECKED(soft0_rdma_create_srq_ex, int, rdma_cm_id* id, ibv_srq_init_attr_ex* att
 CHECKED(soft0_rdma_destroy_ep, void, rdma_cm_id* id);
 CHECKED(soft0_rdma_destroy_qp, void, rdma_cm_id* id);
 CHECKED(soft0_rdma_destroy_srq, void, rdma_cm_id* id);
+CHECKED(soft0_rdma_get_cm_event, int, rdma_event_channel* channel, rdma_cm_event** event);
 CHECKED(soft0_rdma_get_request, int, rdma_cm_id* listener, rdma_cm_id** id);
 #undef CHECKED
 
