@@ -161,9 +161,10 @@ void Model::check_queue(Object& poster, const Post& post, Found& found) {
     }
     const Endpoint& endpoint = *poster.endpoint;
     if (post.is_receive || !post.is_suppressed || endpoint.request_slots == 0) return;
-    if (endpoint.suppressed + 1 < endpoint.request_slots) return;
+    const std::uint64_t told_at = endpoint.request_slots + (endpoint.may_be_full ? 1 : 0);
+    if (endpoint.suppressed + 1 < told_at) return;
     Finding& finding = found.add(Kind::kNeverSignalled);
-    finding.number = endpoint.suppressed + 1;
+    finding.number = endpoint.request_slots;
     finding.made = poster.made;
 }
 

@@ -52,6 +52,7 @@ void fill(Endpoint& endpoint, const ibv_qp& qp, const ibv_qp_init_attr& asked) {
     endpoint.request_slots = asked.cap.max_send_wr;
     endpoint.most_request_segments = static_cast<int>(asked.cap.max_send_sge);
     endpoint.most_receive_segments = static_cast<int>(asked.cap.max_recv_sge);
+    endpoint.may_be_full = true;
     endpoint.signals_all = asked.sq_sig_all != 0;
 }
 

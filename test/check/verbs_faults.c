@@ -147,7 +147,7 @@ static void never_signalled(int wrong) {
     struct ibv_qp_attr attr;
     struct ibv_qp_init_attr made;
     must(ibv_query_qp(here, &attr, IBV_QP_CAP, &made), "ibv_query_qp");
-    for (unsigned i = 0; i < made.cap.max_send_wr; ++i) {
+    for (unsigned i = 0; i <= made.cap.max_send_wr; ++i) {
         const unsigned flags = !wrong && i % 4 == 3 ? IBV_SEND_SIGNALED : 0;
         post(IBV_WR_RDMA_WRITE, segment_of(from, 0, 8), flags, (uintptr_t)to->addr, to->rkey);
         if (flags) next(sends);
