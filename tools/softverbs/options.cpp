@@ -75,7 +75,7 @@ const std::vector<CommandSyntax>& commands() {
           {kOnlyCode, "only", nullptr, "hide the devices of the system"},
           {kExplainCode, "explain", nullptr, "say at the end which devices it took, and why"},
           {kCheckCode, "check", "LIST",
-           "check its verbs calls: all, or a list of memory, buffers, queues, life [on]", true},
+           "check its verbs calls: all of them, or some of memory, buffers, queues, life", true},
           {kDevicesCode, "devices", "N", "show N devices, soft0 and following; 1 to 16 [1]"},
           {kPortsCode, "ports", "N", "each with N ports; 1 or 2 [1]"},
           {kLinkCode, "link", "LAYER",
