@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "check/verbs/context.hpp"
 
-#include <pthread.h>
+#include <dlfcn.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -14,8 +14,7 @@
 namespace check::verbs {
 namespace {
 
-Originals known{};
-support::Mutex watching;  ///< guards the writing of functions; a leaf
+Originals known{};  ///< written under the model's lock
 
 /// Threads that use the context already see the old function or the new one.
 template <class Function>
@@ -70,6 +69,19 @@ void add_context(ibv_context* context) {
                    NO_THREAD_SAFETY_ANALYSIS { state.objects.add(context, object); });
 }
 
+void stay_loaded() {
+    Dl_info self;
+    if (dladdr(&known, &self)) dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/// A handler that is registered before main() runs after all others and after the destructors of
+/// all libraries, which may close devices. Nothing here and in support/ has a destructor.
+[[gnu::constructor]] void begin_program() {
+    if (!is_on()) return;
+    stay_loaded();
+    on_exit(end_program, nullptr);
+}
+
 /// Its functions have the checks, but this process has not put them there.
 void check_forked(const char* call, ibv_context* context) {
     Found found;
@@ -88,13 +100,11 @@ const Originals& originals() {
 void watch(const char* call, ibv_context* context) {
     if (is_watched(context)) return check_forked(call, context);
     add_context(context);
-    const support::MutexLock lock(watching);
-    if (is_watched(context)) return;
-    if (!known.post_send) {
-        keep(*verbs_get_ctx(context));
-        on_exit(end_program, nullptr);
-    }
-    put_around(*verbs_get_ctx(context));
+    with_model([&](Model&) {
+        if (is_watched(context)) return;
+        if (!known.post_send) keep(*verbs_get_ctx(context));
+        put_around(*verbs_get_ctx(context));
+    });
 }
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {

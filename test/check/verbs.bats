@@ -16,6 +16,8 @@ run_case() {
         2>"$BATS_TEST_TMPDIR/told" >"$BATS_TEST_TMPDIR/printed"
 }
 
+never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
+
 told() { cat "$BATS_TEST_TMPDIR/told"; }
 
 # usage: finds CASE ID TEXT - the right program is silent and has status 0; the wrong one gets the
@@ -87,6 +89,17 @@ finds() {
     finds left DAT431 "ibv_close_device at .*: the completion queue made at left .*\(1 of this place\)"
 }
 
+@test "life: objects left at the end of the program" {
+    local status=0
+    run_case --check left_at_exit right
+    [ -z "$(told)" ] || { told; false; }
+    run_case --check left_at_exit wrong || status=$?
+    [ "$status" -eq 99 ] || { told; false; }
+    for object in "the queue pair made at make_qp" "the completion channel made at main" "the protection domain made at main"; do
+        grep "\[DAT431\]" "$BATS_TEST_TMPDIR/told" | grep -q "exit at .*: $object" || { echo "lacks $object"; told; return 1; }
+    done
+}
+
 @test "life: an object destroyed twice" {
     finds used_after_destroy DAT432 "ibv_destroy_cq at used_after_destroy .*: the completion queue made at used_after_destroy .* was freed at used_after_destroy "
 }
@@ -105,9 +118,9 @@ finds() {
 
 @test "without --check, and with other checks, nothing is told" {
     run_case --only out_of_range wrong
-    ! grep -E '\[DAT4' "$BATS_TEST_TMPDIR/told"
+    never grep -E '\[DAT4' "$BATS_TEST_TMPDIR/told"
     run_case --check=buffers,queues,life out_of_range wrong
-    ! grep -E '\[DAT4' "$BATS_TEST_TMPDIR/told"
+    never grep -E '\[DAT4' "$BATS_TEST_TMPDIR/told"
 }
 
 @test "an unknown check is refused" {
@@ -120,7 +133,7 @@ finds() {
     OPENDAT_CHECK_ACTION=fail run_case --check out_of_range wrong || status=$?
     [ "$status" -eq 99 ]
     grep -E '\[DAT402\]' "$BATS_TEST_TMPDIR/told"
-    ! grep -E '\[DAT2' "$BATS_TEST_TMPDIR/told"
+    never grep -E '\[DAT2' "$BATS_TEST_TMPDIR/told"
 }
 
 @test "action abort: the process ends by SIGABRT after the message" {

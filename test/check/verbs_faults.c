@@ -181,6 +181,10 @@ static void left(int wrong) {
     if (!wrong) must(ibv_destroy_cq(cq), "ibv_destroy_cq");
 }
 
+static void left_at_exit(int wrong) {
+    if (wrong) exit(0);
+}
+
 static void used_after_destroy(int wrong) {
     struct ibv_cq* cq = need(ibv_create_cq(context, 1, NULL, NULL, 0), "ibv_create_cq");
     must(ibv_destroy_cq(cq), "ibv_destroy_cq");
@@ -228,6 +232,7 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"never_signalled", never_signalled},
                                {"unacknowledged", unacknowledged},
                                {"left", left},
+                               {"left_at_exit", left_at_exit},
                                {"used_after_destroy", used_after_destroy},
                                {"other_context", other_context},
                                {"forked", forked},
