@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "check/model/settings.hpp"
 #include "check/dat/table.hpp"
+#include "check/model/settings.hpp"
 
 #include "check/dat/checked.hpp"
 #include "check/dat/entry.hpp"
@@ -125,8 +125,8 @@ const Checked& any_checked() {
 }
 
 Policy policy_of(std::string_view ia_name) {
-    static constexpr Words kWords = {"context",  "IA", "protection zone",
-                                     "endpoint", "endpoint or queue", "event dispatcher"};
+    static constexpr Words kWords = {
+        "context", "IA", "protection zone", "endpoint", "endpoint or queue", "event dispatcher"};
     return check::policy_of(support::Setting::kCheck, ia_name, kWords);
 }
 

@@ -65,10 +65,10 @@ inline constexpr unsigned kKinds = 18;
 
 /// @return the check to which a kind belongs.
 constexpr Check check_of(Kind kind) {
-    return kind <= Kind::kEnded           ? kMemory
-           : kind <= Kind::kFreedInFlight ? kBuffers
+    return kind <= Kind::kEnded            ? kMemory
+           : kind <= Kind::kFreedInFlight  ? kBuffers
            : kind <= Kind::kUnacknowledged ? kQueues
-                                          : kLife;
+                                           : kLife;
 }
 
 /// Identifies an adapter instance or device: keys and findings are counted for each.

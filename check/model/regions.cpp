@@ -17,7 +17,7 @@ std::uint64_t distance(const Region& region, const Segment& segment) {
 }
 
 const char* name_of_rights(unsigned rights) {
-    return (rights & kLocalWrite)    ? "local write"
+    return (rights & kLocalWrite)     ? "local write"
            : (rights & kRemoteWrite)  ? "remote write"
            : (rights & kRemoteAtomic) ? "remote atomic operations"
                                       : "remote read";

@@ -25,8 +25,11 @@ void learn_all(const char* call, rdma_cm_id* id) {
 /// The objects of an identifier that may end with it.
 struct Parts {
     explicit Parts(const rdma_cm_id* id)
-        : endings{begin_end(id->qp), begin_end(id->srq), begin_end(id->send_cq),
-                  begin_end(id->recv_cq), begin_end(id->send_cq_channel),
+        : endings{begin_end(id->qp),
+                  begin_end(id->srq),
+                  begin_end(id->send_cq),
+                  begin_end(id->recv_cq),
+                  begin_end(id->send_cq_channel),
                   begin_end(id->recv_cq_channel)} {}
     void end_where(bool ends_pair, bool ends_shared) const {
         for (const Ending& ending : endings) {

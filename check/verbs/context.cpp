@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdlib>
 
-
 #include "check/verbs/objects.hpp"
 #include "check/verbs/routed.hpp"
 #include "support/base/guard.hpp"
@@ -23,10 +22,14 @@ void replace(Function*& slot, Function* checked) {
 }
 
 void keep(const verbs_context& device) {
-    known = {device.context.ops.poll_cq,   device.context.ops.post_send,
-             device.context.ops.post_recv, device.context.ops.post_srq_recv,
-             device.create_cq_ex,          device.create_qp_ex,
-             device.create_srq_ex,         device.open_qp,
+    known = {device.context.ops.poll_cq,
+             device.context.ops.post_send,
+             device.context.ops.post_recv,
+             device.context.ops.post_srq_recv,
+             device.create_cq_ex,
+             device.create_qp_ex,
+             device.create_srq_ex,
+             device.open_qp,
              device.reg_dm_mr};
 }
 
@@ -65,8 +68,7 @@ void add_context(ibv_context* context) {
     object.device = context;
     object.made = here();
     object.goes_with_owner = true;
-    with_model([&](Model& state)
-                   NO_THREAD_SAFETY_ANALYSIS { state.objects.add(context, object); });
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS { state.objects.add(context, object); });
 }
 
 void stay_loaded() {

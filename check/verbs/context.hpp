@@ -5,6 +5,9 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace check::verbs {
 
 /// The device's own functions: all contexts of soft0 have the same. Set before the checks are put

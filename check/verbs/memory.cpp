@@ -30,8 +30,7 @@ Asked asked(const void* address, std::size_t length, std::uint64_t first, unsign
 
 void add_keys(Model& state, const ibv_mr& mr, const Region& region) REQUIRES(state.mutex) {
     state.regions.add(kProcess, mr.lkey, region);
-    if (region.rights & ~unsigned{kLocalWrite})
-        state.remote_regions.add(kProcess, mr.rkey, region);
+    if (region.rights & ~unsigned{kLocalWrite}) state.remote_regions.add(kProcess, mr.rkey, region);
 }
 
 ibv_mr* learned(ibv_mr* mr, const Asked& asked) {

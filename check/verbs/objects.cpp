@@ -28,8 +28,7 @@ Object made_now(const char* kind, const void* device, const void* parent, Maker 
 }
 
 void add(const void* handle, const Object& object) {
-    with_model([&](Model& state)
-                   NO_THREAD_SAFETY_ANALYSIS { state.objects.add(handle, object); });
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS { state.objects.add(handle, object); });
 }
 
 /// rdma_cm makes queues that the program has not seen.
@@ -338,8 +337,8 @@ ibv_cq* Checked<soft0_ibv_create_cq>::call(const char* name, ibv_context* contex
 
 ibv_qp* Checked<soft0_ibv_create_qp>::call(const char* name, ibv_pd* pd,
                                            ibv_qp_init_attr* attributes) {
-    const int refused = check_parts(name, pd->context,
-                                    {attributes->send_cq, attributes->recv_cq, attributes->srq});
+    const int refused =
+        check_parts(name, pd->context, {attributes->send_cq, attributes->recv_cq, attributes->srq});
     if (refused != 0) {
         errno = refused;
         return nullptr;
@@ -412,13 +411,14 @@ int Checked<soft0_ibv_close_device>::call(const char* name, ibv_context* context
     if (policy().checks_for(kLife)) check_left(name, context);
     const Origin now = here();
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        state.objects.for_each(kProcess, [&](const void*, Object& object)
-                                             NO_THREAD_SAFETY_ANALYSIS {
-            if (object.device != context || !object.is_live) return;
-            if (object.kind == kRegion) state.regions.end(kProcess, object.key, nullptr, now);
-            if (object.endpoint) state.end_transfers(object);
-            state.objects.end(object, now);
-        });
+        state.objects.for_each(kProcess,
+                               [&](const void*, Object& object) NO_THREAD_SAFETY_ANALYSIS {
+                                   if (object.device != context || !object.is_live) return;
+                                   if (object.kind == kRegion)
+                                       state.regions.end(kProcess, object.key, nullptr, now);
+                                   if (object.endpoint) state.end_transfers(object);
+                                   state.objects.end(object, now);
+                               });
     });
     return soft0_ibv_close_device(context);
 }

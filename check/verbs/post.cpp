@@ -48,8 +48,7 @@ unsigned remote_rights_of(ibv_wr_opcode opcode) {
 
 Segment remote_of(const ibv_send_wr& wr, std::uint64_t bytes) {
     constexpr std::uint64_t kAtomicBytes = 8;
-    if (is_atomic(wr.opcode))
-        return {wr.wr.atomic.remote_addr, kAtomicBytes, wr.wr.atomic.rkey};
+    if (is_atomic(wr.opcode)) return {wr.wr.atomic.remote_addr, kAtomicBytes, wr.wr.atomic.rkey};
     return {wr.wr.rdma.remote_addr, bytes, wr.wr.rdma.rkey};
 }
 
@@ -234,8 +233,7 @@ int wr_complete(ibv_qp_ex* extended) NO_THREAD_SAFETY_ANALYSIS {
     softverbs::SendBuilder& builder = *softverbs::QueuePair::of(qp).builder();
     const ibv_send_wr* list = builder.cause() == 0 ? builder.first() : nullptr;
     const int count = length_of(list);
-    const int refused =
-        begin_requests(qp, "ibv_wr_complete", __builtin_return_address(0), list);
+    const int refused = begin_requests(qp, "ibv_wr_complete", __builtin_return_address(0), list);
     if (refused != 0) {
         abort_list.load()(extended);
         return errno = refused;

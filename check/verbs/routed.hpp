@@ -124,9 +124,9 @@ Type not_made() {
         return static_cast<Type>(EINVAL);
 }
 
-#define CHECKED(function, type, ...)                   \
-    template <>                                        \
-    struct Checked<function> {                         \
+#define CHECKED(function, type, ...)                     \
+    template <>                                          \
+    struct Checked<function> {                           \
         static type call(const char* name, __VA_ARGS__); \
     }
 // memory.cpp

@@ -84,11 +84,8 @@ static void connect_to(struct ibv_qp* qp, uint32_t number) {
 
 int post(enum ibv_wr_opcode opcode, struct ibv_sge segment, unsigned flags, uint64_t remote,
          uint32_t rkey) {
-    struct ibv_send_wr *bad, wr = {.wr_id = 1,
-                                   .sg_list = &segment,
-                                   .num_sge = 1,
-                                   .opcode = opcode,
-                                   .send_flags = flags};
+    struct ibv_send_wr *bad,
+        wr = {.wr_id = 1, .sg_list = &segment, .num_sge = 1, .opcode = opcode, .send_flags = flags};
     wr.wr.rdma.remote_addr = remote;
     wr.wr.rdma.rkey = rkey;
     return ibv_post_send(here, &wr, &bad);

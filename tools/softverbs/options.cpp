@@ -137,8 +137,7 @@ int getopt_argument(const Option& option) {
 void print_option(const Option& option) {
     const std::string letter =
         option.code < 256 ? std::string("-") + static_cast<char>(option.code) + ", " : "    ";
-    const std::string text =
-        letter + "--" + option.name + argument_of(option);
+    const std::string text = letter + "--" + option.name + argument_of(option);
     std::printf("  %-18s  %s\n", text.c_str(), option.help);
 }
 

@@ -43,14 +43,13 @@ bool is_systems() {
 /// The checks find the contexts in the identifiers.
 static constexpr const void* kNoContext = nullptr;
 
-#define ROUTE_CM(version, type, name, parameters, arguments)                              \
-    extern "C" type soft0_##name parameters;                                              \
-    EXPORTED type name parameters {                                                       \
-        if (!is_systems())                                                                \
-            return check::verbs::routed<soft0_##name>(#name, kNoContext) arguments;       \
-        static constinit SystemFunction<type parameters> real{system_cm, #name, version}; \
-        auto* function = real.find();                                                     \
-        return function ? function arguments : unavailable<type>();                       \
+#define ROUTE_CM(version, type, name, parameters, arguments)                                       \
+    extern "C" type soft0_##name parameters;                                                       \
+    EXPORTED type name parameters {                                                                \
+        if (!is_systems()) return check::verbs::routed<soft0_##name>(#name, kNoContext) arguments; \
+        static constinit SystemFunction<type parameters> real{system_cm, #name, version};          \
+        auto* function = real.find();                                                              \
+        return function ? function arguments : unavailable<type>();                                \
     }
 #include "providers/soft/softverbs/passthrough/cm_routes.def"
 #undef ROUTE_CM

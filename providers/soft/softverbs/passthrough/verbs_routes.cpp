@@ -127,15 +127,14 @@ EXPORTED void ibv_ack_async_event(ibv_async_event* event) {
     if (auto* acknowledge = system_ack_async_event.find()) acknowledge(event);
 }
 
-#define ROUTE(version, type, name, parameters, arguments, object)                            \
-    extern "C" type soft0_##name parameters;                                                 \
-    EXPORTED type name parameters {                                                          \
-        if (check::verbs::First{#name} arguments) return check::verbs::not_made<type>();     \
-        if (is_soft(object))                                                                 \
-            return check::verbs::routed<soft0_##name>(#name, object) arguments;              \
-        static constinit SystemFunction<type parameters> real{system_verbs, #name, version}; \
-        auto* function = real.find();                                                        \
-        return function ? function arguments : unavailable<type>();                          \
+#define ROUTE(version, type, name, parameters, arguments, object)                                \
+    extern "C" type soft0_##name parameters;                                                     \
+    EXPORTED type name parameters {                                                              \
+        if (check::verbs::First{#name} arguments) return check::verbs::not_made<type>();         \
+        if (is_soft(object)) return check::verbs::routed<soft0_##name>(#name, object) arguments; \
+        static constinit SystemFunction<type parameters> real{system_verbs, #name, version};     \
+        auto* function = real.find();                                                            \
+        return function ? function arguments : unavailable<type>();                              \
     }
 #define ROUTE_SYSTEM(version, type, name, parameters, arguments)                             \
     extern "C" type soft0_##name parameters;                                                 \
