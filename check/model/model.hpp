@@ -86,7 +86,7 @@ class Model {
     /// Checks memory of the peer, if the peer is in this process and the key is that of a region.
     void check_remote(const Object& poster, const Post& post, Found& found) REQUIRES(mutex);
     void check_queue(Object& poster, const Post& post, Found& found) REQUIRES(mutex);
-    void check_unchanged(const Transfer& transfer, Found& found) REQUIRES(mutex);
+    void check_unchanged(Domain owner, const Transfer& transfer, Found& found) REQUIRES(mutex);
     void drop(Object& poster, bool is_receive, TransferList::iterator transfer) REQUIRES(mutex);
     Object* queue_of(const Object& poster, bool is_receive) REQUIRES(mutex);
 

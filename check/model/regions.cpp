@@ -61,6 +61,20 @@ void Regions::forget(Domain domain) {
     std::erase_if(regions_, [=](const auto& known) { return known.first.domain == domain; });
 }
 
+void Regions::forget_ended(Domain domain, std::uint64_t key) {
+    const auto known = regions_.find({domain, key});
+    if (known != regions_.end() && !known->second.is_live) regions_.erase(known);
+}
+
+bool Regions::peers_may_write(Domain domain, std::uint64_t memory, std::uint64_t length) const {
+    return std::any_of(regions_.begin(), regions_.end(), [=](const auto& known) {
+        const Region& region = known.second;
+        return known.first.domain == domain && region.is_live &&
+               (region.rights & (kRemoteWrite | kRemoteAtomic)) != 0 &&
+               region.memory < memory + length && memory < region.memory + region.length;
+    });
+}
+
 const Region* Regions::find(Domain domain, std::uint64_t key) const {
     const auto known = regions_.find({domain, key});
     return known == regions_.end() ? nullptr : &known->second;

@@ -103,7 +103,7 @@ void Teller::tell_queues() const {
     else if (finding.kind == Kind::kUnacknowledged)
         say<support::kCheckUnacknowledged>(finding.number, finding.what, made);
     else
-        say<support::kCheckEndlessWait>(words.queue, made);
+        say<support::kCheckEndlessWait>(*finding.what ? finding.what : words.queue, made);
 }
 
 void Teller::tell_life() const {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Completions and events that the program takes.
+#include <fcntl.h>
+#include <poll.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -120,8 +123,40 @@ void watch(ibv_cq_ex* cq, bool is_of_one_thread) {
     cq->next_poll = next_poll;
 }
 
-int Checked<soft0_ibv_get_cq_event>::call(const char*, ibv_comp_channel* channel, ibv_cq** cq,
+namespace {
+
+bool find_endless(const ibv_comp_channel* channel, Found& found) {
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        const Object* object = state.objects.find_live(channel);
+        if (!object || state.objects.is_fed(channel)) return;
+        Finding& finding = found.add(Kind::kEndlessWait);
+        finding.what = "completion channel";
+        finding.made = object->made;
+    });
+    return !found.empty();
+}
+
+/// Checks a wait at a channel that no completion queue has. It may have events all the same, or
+/// another thread may create a queue soon, so the finding is told after a while only.
+/// @return 0, or the error with which the call must fail.
+int check_endless(const char* call, const ibv_comp_channel* channel) {
+    constexpr int kPatience = 1000;  // ms
+    if (!policy().checks_for(kQueues) || (fcntl(channel->fd, F_GETFL) & O_NONBLOCK)) return 0;
+    Found now, later;
+    if (!find_endless(channel, now)) return 0;
+    pollfd event{channel->fd, POLLIN, 0};
+    if (poll(&event, 1, kPatience) != 0 || !find_endless(channel, later)) return 0;
+    return refuse(later, call);
+}
+
+}  // namespace
+
+int Checked<soft0_ibv_get_cq_event>::call(const char* name, ibv_comp_channel* channel, ibv_cq** cq,
                                           void** cq_context) {
+    if (const int refused = check_endless(name, channel)) {
+        errno = refused;
+        return -1;
+    }
     const int code = soft0_ibv_get_cq_event(channel, cq, cq_context);
     if (code == 0) count_taken(*cq, true, 1);
     return code;

@@ -26,6 +26,7 @@ void keep(const verbs_context& device) {
              device.context.ops.post_send,
              device.context.ops.post_recv,
              device.context.ops.post_srq_recv,
+             device.context.ops.bind_mw,
              device.create_cq_ex,
              device.create_qp_ex,
              device.create_srq_ex,
@@ -43,6 +44,7 @@ void put_around(verbs_context& device) {
     replace(ops.poll_cq, poll_cq);
     replace(ops.post_recv, post_recv);
     replace(ops.post_srq_recv, post_srq_recv);
+    replace(ops.bind_mw, bind_mw);
     replace(ops.post_send, post_send);
 }
 
@@ -133,6 +135,15 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
                         attributes->srq_type != IBV_SRQT_BASIC;
     if (srq) learn(srq, static_cast<int>(attributes->attr.max_sge), !is_xrc);
     return srq;
+}
+
+/// The window may get the key that a region had.
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* request) {
+    const int code = known.bind_mw(qp, mw, request);
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        state.remote_regions.forget_ended(kProcess, mw->rkey);
+    });
+    return code;
 }
 
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {

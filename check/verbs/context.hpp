@@ -17,6 +17,7 @@ struct Originals {
     decltype(ibv_context_ops::post_send) post_send;
     decltype(ibv_context_ops::post_recv) post_recv;
     decltype(ibv_context_ops::post_srq_recv) post_srq_recv;
+    decltype(ibv_context_ops::bind_mw) bind_mw;
     decltype(verbs_context::create_cq_ex) create_cq_ex;
     decltype(verbs_context::create_qp_ex) create_qp_ex;
     decltype(verbs_context::create_srq_ex) create_srq_ex;
@@ -29,6 +30,7 @@ const Originals& originals();
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc);
 int post_send(ibv_qp* qp, ibv_send_wr* list, ibv_send_wr** bad);
 int post_recv(ibv_qp* qp, ibv_recv_wr* list, ibv_recv_wr** bad);
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* request);
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* list, ibv_recv_wr** bad);
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);

@@ -81,6 +81,13 @@ Segments segments_of(const ibv_recv_wr& wr, const Endpoint& endpoint) {
     return {wr.sg_list, wr.num_sge, endpoint.most_receive_segments};
 }
 
+/// A window gets a key that a region may have had.
+void forget_key(Model& state, const ibv_send_wr& wr) REQUIRES(state.mutex) {
+    if (wr.opcode == IBV_WR_BIND_MW) state.remote_regions.forget_ended(kProcess, wr.bind_mw.rkey);
+}
+
+void forget_key(Model&, const ibv_recv_wr&) {}
+
 bool uses_remote(const ibv_send_wr& wr) {
     return remote_rights_of(wr.opcode) != 0;
 }
@@ -129,6 +136,7 @@ Unknown begin_all(const void* handle, const char* call, Place place, const Reque
             Post post = post_of(*wr, segments, endpoint);
             post.call = call;
             post.place = place;
+            forget_key(state, *wr);
             state.begin(*poster, post, policy(), found);
         }
         fails = !found.empty() && policy().action == Action::kFail;

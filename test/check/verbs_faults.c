@@ -157,7 +157,7 @@ static void never_signalled(int wrong) {
     free_region(to);
 }
 
-/* The destruction waits for the acknowledgement, so another process ends the program. */
+/* With the action `fail` the destruction answers EBUSY instead of waiting. */
 static void unacknowledged(int wrong) {
     struct ibv_mr *from = make_region(LOCAL), *to = make_region(LOCAL);
     struct ibv_cq* cq;
@@ -172,6 +172,23 @@ static void unacknowledged(int wrong) {
     free_region(from);
     free_region(to);
     if (wrong && ibv_destroy_cq(receives) != 0) ibv_ack_cq_events(cq, 1);
+}
+
+/* Without the action `fail` the program would wait for ever. */
+static void endless_wait(int wrong) {
+    struct ibv_comp_channel* lone = need(ibv_create_comp_channel(context), "a channel");
+    struct ibv_mr *from = make_region(LOCAL), *to = make_region(LOCAL);
+    struct ibv_cq* cq;
+    void* ignored;
+    must(ibv_req_notify_cq(receives, 0), "ibv_req_notify_cq");
+    receive_into(segment_of(to, 0, 8));
+    send_segment(segment_of(from, 0, 8));
+    if (ibv_get_cq_event(wrong ? lone : channel, &cq, &ignored) == 0) ibv_ack_cq_events(cq, 1);
+    next(receives);
+    stop_both();
+    free_region(from);
+    free_region(to);
+    must(ibv_destroy_comp_channel(lone), "ibv_destroy_comp_channel");
 }
 
 /* -- life ------------------------------------------------------------------------------ */
@@ -231,6 +248,7 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"queue_too_small", queue_too_small},
                                {"never_signalled", never_signalled},
                                {"unacknowledged", unacknowledged},
+                               {"endless_wait", endless_wait},
                                {"left", left},
                                {"left_at_exit", left_at_exit},
                                {"used_after_destroy", used_after_destroy},
