@@ -21,7 +21,7 @@ registrations_sources = \
     %reldir%/table/work.cpp
 libregistrations_la_SOURCES = $(registrations_sources)
 libregistrations_la_LIBADD = libregistrations_base.la
-libdaplcore_la_LIBADD = libregistrations.la
+libdaplcore_la_LIBADD = libregistrations.la libcheckmodel.la
 
 # Files without a fault point, compiled once for both; fault_points.hpp refuses to be included there.
 libregistrations_base_la_CPPFLAGS = $(AM_CPPFLAGS) -DNO_FAULT_POINTS

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The checks of programs, which are part of each provider library.
-libdaplcore_la_SOURCES += \
+# The checks of programs. The model is linked into each provider library and into libsoftverbs.so.
+noinst_LTLIBRARIES += libcheckmodel.la
+libcheckmodel_la_SOURCES = \
     %reldir%/model/arena.cpp %reldir%/model/arena.hpp \
     %reldir%/model/finding.hpp \
     %reldir%/model/finding_log.cpp %reldir%/model/finding_log.hpp \
@@ -12,7 +13,9 @@ libdaplcore_la_SOURCES += \
     %reldir%/model/report.cpp %reldir%/model/report.hpp \
     %reldir%/model/settings.cpp %reldir%/model/settings.hpp \
     %reldir%/model/symbols.cpp %reldir%/model/symbols.hpp \
-    %reldir%/model/transfers.cpp %reldir%/model/transfers.hpp \
+    %reldir%/model/transfers.cpp %reldir%/model/transfers.hpp
+
+libdaplcore_la_SOURCES += \
     %reldir%/dat/checked.cpp %reldir%/dat/checked.hpp \
     %reldir%/dat/connections.cpp \
     %reldir%/dat/entry.hpp \

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <string>
+
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
 
@@ -68,7 +70,7 @@ void check_left(const Checked& checked, DAT_IA_HANDLE ia) {
 }
 
 void forget(const Checked& checked, DAT_IA_HANDLE ia) {
-    tell_counts(ia, checked.outer->device_name);
+    tell_counts(ia, std::string("IA ") + checked.outer->device_name);
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         state.objects.for_each(ia, [&](const void*, Object& object) NO_THREAD_SAFETY_ANALYSIS {
             if (object.endpoint) state.end_transfers(object);

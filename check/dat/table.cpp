@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "check/dat/table.hpp"
+#include "check/model/settings.hpp"
 
 #include "check/dat/checked.hpp"
 #include "check/dat/entry.hpp"
@@ -121,6 +122,12 @@ void check_transfers(DAT_PROVIDER& table) {
 
 const Checked& any_checked() {
     return tables[0];
+}
+
+Policy policy_of(std::string_view ia_name) {
+    static constexpr Words kWords = {
+        "context", "IA", "protection zone", "endpoint", "endpoint or queue", "event dispatcher"};
+    return check::policy_of(support::Setting::kCheck, ia_name, kWords);
 }
 
 void decorate(DAT_PROVIDER& table, const Policy& policy) {

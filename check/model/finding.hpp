@@ -24,10 +24,21 @@ enum Check : unsigned {
 
 enum class Action { kReport, kFail, kAbort };
 
-/// Says which checks an adapter instance gets, and what follows from a finding.
+/// Names what messages speak of, in the words of the interface that the program uses.
+struct Words {
+    const char* key;     ///< by which segments name a region
+    const char* owner;   ///< of objects
+    const char* zone;    ///< what a region and its user have in common
+    const char* poster;  ///< where transfers are posted
+    const char* users;   ///< what has a zone
+    const char* queue;   ///< where completions come
+};
+
+/// Says which checks an adapter instance or device gets, and what follows from a finding.
 struct Policy {
     unsigned checks = 0;
     Action action = Action::kReport;
+    const Words* words = nullptr;
     bool checks_for(Check check) const { return (checks & check) != 0; }
 };
 
@@ -43,26 +54,29 @@ enum class Kind : unsigned {
     kQueueTooSmall,
     kNeverSignalled,
     kEndlessWait,
+    kUnacknowledged,
     kLeft,
     kUsedAfterFree,
     kOtherOwner,
     kPrivateData,
+    kForked,
+    kInUse,
     kUnfencedRead,
     kMisaligned,
     kElsewhere,
     kSendsFirst,
     kLateReceive
 };
-inline constexpr unsigned kKinds = 20;
+inline constexpr unsigned kKinds = 23;
 
 /// @return the check to which a kind belongs.
 constexpr Check check_of(Kind kind) {
-    return kind <= Kind::kEnded           ? kMemory
-           : kind <= Kind::kFreedInFlight ? kBuffers
-           : kind <= Kind::kEndlessWait   ? kQueues
-           : kind <= Kind::kPrivateData   ? kLife
-           : kind <= Kind::kMisaligned    ? kOrder
-                                          : kPortability;
+    return kind <= Kind::kEnded            ? kMemory
+           : kind <= Kind::kFreedInFlight  ? kBuffers
+           : kind <= Kind::kUnacknowledged ? kQueues
+           : kind <= Kind::kInUse          ? kLife
+           : kind <= Kind::kMisaligned     ? kOrder
+                                           : kPortability;
 }
 
 /// Identifies an adapter instance or device: keys and findings are counted for each.
@@ -85,6 +99,7 @@ struct Finding {
     std::uint64_t other_address = 0;
     std::uint64_t other_length = 0;
     const char* other_call = "";  ///< the call that posted the other transfer
+    const char* other_what = "";  ///< the kind of the other object
     Origin made;                  ///< the region, object or transfer
     Origin ended;                 ///< likewise
     Origin other;                 ///< the nearest region, or the other object

@@ -162,9 +162,10 @@ void Model::check_queue(Object& poster, const Post& post, Found& found) {
     }
     const Endpoint& endpoint = *poster.endpoint;
     if (post.is_receive || !post.is_suppressed || endpoint.request_slots == 0) return;
-    if (endpoint.suppressed + 1 < endpoint.request_slots) return;
+    const std::uint64_t told_at = endpoint.request_slots + (endpoint.may_be_full ? 1 : 0);
+    if (endpoint.suppressed + 1 < told_at) return;
     Finding& finding = found.add(Kind::kNeverSignalled);
-    finding.number = endpoint.suppressed + 1;
+    finding.number = endpoint.request_slots;
     finding.made = poster.made;
 }
 
@@ -249,13 +250,14 @@ void Model::take_back(Object& poster, const Post& post, const Transfer* transfer
     if (!post.is_receive) set_suppressed(endpoint);
 }
 
-void Model::check_unchanged(const Transfer& transfer, Found& found) {
+void Model::check_unchanged(Domain owner, const Transfer& transfer, Found& found) {
     for (int i = 0; i < transfer.pieces_count; ++i) {
         const Piece& piece = transfer.pieces[i];
         std::uint64_t sum;
         if (!piece.is_summed || !sum_of(piece.memory, piece.length, sum) || sum == piece.sum)
             continue;
         if (targets.overlaps(piece.memory, piece.length)) continue;
+        if (remote_regions.peers_may_write(owner, piece.memory, piece.length)) continue;
         Finding& finding = found.add(Kind::kChanged);
         finding.segment = i;
         finding.address = piece.memory;
@@ -273,7 +275,7 @@ void Model::complete(Object& poster, const Completion& completion, const Policy&
     TransferList& list = is_receive ? endpoint.receives : endpoint.requests;
     const auto done = completed(list, completion.cookie);
     if (done == list.end()) return;
-    if (policy.checks_for(kBuffers)) check_unchanged(*done, found);
+    if (policy.checks_for(kBuffers)) check_unchanged(poster.owner, *done, found);
     targets.remove(*done);
     if (policy.checks_for(kBuffers) && completion.length > 0) check_overlap(list, *done, found);
     // Requests end in order, and those before make no completions of their own.

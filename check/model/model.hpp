@@ -92,7 +92,7 @@ class Model {
     void check_fence(const Endpoint& endpoint, const Post& post, const Transfer& transfer,
                      Found& found) REQUIRES(mutex);
     void check_portability(const Object& poster, const Post& post, Found& found) REQUIRES(mutex);
-    void check_unchanged(const Transfer& transfer, Found& found) REQUIRES(mutex);
+    void check_unchanged(Domain owner, const Transfer& transfer, Found& found) REQUIRES(mutex);
     void drop(Object& poster, bool is_receive, TransferList::iterator transfer) REQUIRES(mutex);
     Object* queue_of(const Object& poster, bool is_receive) REQUIRES(mutex);
 

@@ -22,6 +22,11 @@ Object* Objects::find_live(const void* handle) {
     return known && known->is_live ? known : nullptr;
 }
 
+Object* Objects::find_numbered(std::uint32_t number) {
+    const auto known = numbered_.find(number);
+    return known == numbered_.end() ? nullptr : find_live(known->second);
+}
+
 Endpoint& Objects::add_endpoint(Object& object) {
     drop_endpoint(object);
     object.endpoint = new (arena_.take(sizeof(Endpoint))) Endpoint(arena_);

@@ -18,6 +18,8 @@ struct Object {
     Origin ended;
     bool is_live = true;
     bool goes_with_owner = false;  ///< its owner frees it
+    const void* device = nullptr;  ///< verbs: the context that it belongs to
+    const void* parent = nullptr;  ///< verbs: the context or protection domain it was made in
     std::uint64_t key = 0;         ///< of a memory region
     std::uint64_t remote_key = 0;  ///< of one that peers may use
     bool knows_limits = false;     ///< an adapter whose limits the program has asked for
@@ -25,6 +27,7 @@ struct Object {
     std::uint64_t length = 0;       ///< entries that the program asked for
     std::uint64_t outstanding = 0;  ///< transfers posted whose completions come here
     bool feeds_itself = false;      ///< its events need no other object
+    std::uint64_t taken = 0;        ///< events of this object that wait for an acknowledgement
     /// The queues that this object feeds.
     const void* feeds[3] = {};
     Endpoint* endpoint = nullptr;  ///< owned, where transfers can be posted
@@ -33,13 +36,18 @@ struct Object {
 /// Guarded by the model's lock.
 class Objects {
   public:
-    explicit Objects(Arena& arena) : arena_(arena), objects_(Pooled<int>(arena)) {}
+    explicit Objects(Arena& arena)
+        : arena_(arena), objects_(Pooled<int>(arena)), numbered_(Pooled<int>(arena)) {}
 
     /// Remembers a new object, in place of a freed one whose handle it has.
     Object& add(const void* handle, const Object& object);
     /// @return the object, live or freed, or nullptr.
     Object* find(const void* handle);
     Object* find_live(const void* handle);
+    /// Lets find_numbered() find an object.
+    void number(std::uint32_t number, const void* handle) { numbered_[number] = handle; }
+    /// @return the live object that has the number now, or nullptr.
+    Object* find_numbered(std::uint32_t number);
     Endpoint& add_endpoint(Object& object);
     void end(Object& object, const Origin& origin);
     void forget(Domain owner);
@@ -58,6 +66,9 @@ class Objects {
     std::unordered_map<const void*, Object, std::hash<const void*>, std::equal_to<>,
                        Pooled<std::pair<const void* const, Object>>>
         objects_;
+    std::unordered_map<std::uint32_t, const void*, std::hash<std::uint32_t>, std::equal_to<>,
+                       Pooled<std::pair<const std::uint32_t, const void*>>>
+        numbered_;
 };
 
 }  // namespace check

@@ -17,9 +17,10 @@ std::uint64_t distance(const Region& region, const Segment& segment) {
 }
 
 const char* name_of_rights(unsigned rights) {
-    return (rights & kLocalWrite)    ? "local write"
-           : (rights & kRemoteWrite) ? "remote write"
-                                     : "remote read";
+    return (rights & kLocalWrite)     ? "local write"
+           : (rights & kRemoteWrite)  ? "remote write"
+           : (rights & kRemoteAtomic) ? "remote atomic operations"
+                                      : "remote read";
 }
 
 Finding& about(Found& found, Kind kind, const Segment& segment, const Region* region) {
@@ -58,6 +59,20 @@ void Regions::end(Domain domain, std::uint64_t key, const void* handle, const Or
 
 void Regions::forget(Domain domain) {
     std::erase_if(regions_, [=](const auto& known) { return known.first.domain == domain; });
+}
+
+void Regions::forget_ended(Domain domain, std::uint64_t key) {
+    const auto known = regions_.find({domain, key});
+    if (known != regions_.end() && !known->second.is_live) regions_.erase(known);
+}
+
+bool Regions::peers_may_write(Domain domain, std::uint64_t memory, std::uint64_t length) const {
+    return std::any_of(regions_.begin(), regions_.end(), [=](const auto& known) {
+        const Region& region = known.second;
+        return known.first.domain == domain && region.is_live &&
+               (region.rights & (kRemoteWrite | kRemoteAtomic)) != 0 &&
+               region.memory < memory + length && memory < region.memory + region.length;
+    });
 }
 
 const Region* Regions::find(Domain domain, std::uint64_t key) const {

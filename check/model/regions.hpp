@@ -12,7 +12,7 @@
 
 namespace check {
 
-enum Right : unsigned { kLocalWrite = 1, kRemoteRead = 2, kRemoteWrite = 4 };
+enum Right : unsigned { kLocalWrite = 1, kRemoteRead = 2, kRemoteWrite = 4, kRemoteAtomic = 8 };
 
 struct Region {
     const void* handle = nullptr;  ///< tells it from a later region with its key
@@ -46,6 +46,11 @@ class Regions {
     /// Remembers the region as an ended one.
     void end(Domain domain, std::uint64_t key, const void* handle, const Origin& origin);
     void forget(Domain domain);
+    /// Forgets an ended region, because something else has its key now.
+    void forget_ended(Domain domain, std::uint64_t key);
+    /// Whether peers may write these bytes by any region. Looks at all regions, so it is for what
+    /// seems to be wrong.
+    bool peers_may_write(Domain domain, std::uint64_t memory, std::uint64_t length) const;
     /// @return the live or ended region with this key, or nullptr.
     const Region* find(Domain domain, std::uint64_t key) const;
 

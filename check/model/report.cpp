@@ -31,18 +31,19 @@ std::string segment_of(const Finding& finding) {
                        finding.length);
 }
 
-std::string nearest_to(const Finding& finding) {
+std::string nearest_to(const Finding& finding, const Words& words) {
     if (finding.other_length == 0) return {};
     const bool holds = finding.address >= finding.other_address &&
                        finding.address - finding.other_address < finding.other_length;
-    return fmt::format("; {} region has context {:#x} ({:#x}, {} bytes) and was registered at {}",
-                       holds ? "the buffer's" : "the nearest", finding.other_key,
+    return fmt::format("; {} region has {} {:#x} ({:#x}, {} bytes) and was registered at {}",
+                       holds ? "the buffer's" : "the nearest", words.key, finding.other_key,
                        finding.other_address, finding.other_length, name_of(finding.other.place));
 }
 
 /// Writes messages with a place in front, and repeats them in the log of findings.
 struct Teller {
     const Finding& finding;
+    const Words& words;
     std::string place;
 
     template <const support::Message& message, class... Arguments>
@@ -66,16 +67,18 @@ void Teller::tell_memory() const {
     const std::string made = name_of(finding.made.place);
     switch (finding.kind) {
         case Kind::kNotRegistered:
-            return say<support::kCheckNotRegistered>(segment, finding.key, nearest_to(finding));
+            return say<support::kCheckNotRegistered>(segment, words.key, finding.key, words.owner,
+                                                     nearest_to(finding, words));
         case Kind::kRange:
-            return say<support::kCheckRange>(segment, finding.key, finding.number, finding.limit,
-                                             made, nearest_to(finding));
+            return say<support::kCheckRange>(segment, words.key, finding.key, finding.number,
+                                             finding.limit, made, nearest_to(finding, words));
         case Kind::kRight:
-            return say<support::kCheckRight>(segment, finding.what, finding.key, made);
+            return say<support::kCheckRight>(segment, finding.what, words.key, finding.key, made);
         case Kind::kZone:
-            return say<support::kCheckZone>(segment, finding.key, made);
+            return say<support::kCheckZone>(segment, words.key, finding.key, made, words.zone,
+                                            words.users);
         default:
-            return say<support::kCheckEnded>(segment, finding.key, made,
+            return say<support::kCheckEnded>(segment, words.key, finding.key, made,
                                              name_of(finding.ended.place),
                                              milliseconds_since(finding.ended));
     }
@@ -90,17 +93,19 @@ void Teller::tell_buffers() const {
     else if (finding.kind == Kind::kOverlap)
         say<support::kCheckOverlap>(posted, finding.address, finding.length, finding.what, made);
     else
-        say<support::kCheckFreedInFlight>(finding.key, made, posted);
+        say<support::kCheckFreedInFlight>(words.key, finding.key, made, posted);
 }
 
 void Teller::tell_queues() const {
     const std::string made = name_of(finding.made.place);
     if (finding.kind == Kind::kQueueTooSmall)
-        say<support::kCheckQueueTooSmall>(finding.number, made, finding.limit);
+        say<support::kCheckQueueTooSmall>(finding.number, words.queue, made, finding.limit);
     else if (finding.kind == Kind::kNeverSignalled)
-        say<support::kCheckNeverSignalled>(finding.number, made);
+        say<support::kCheckNeverSignalled>(finding.number, words.poster, made);
+    else if (finding.kind == Kind::kUnacknowledged)
+        say<support::kCheckUnacknowledged>(finding.number, finding.what, made);
     else
-        say<support::kCheckEndlessWait>(made);
+        say<support::kCheckEndlessWait>(*finding.what ? finding.what : words.queue, made);
 }
 
 void Teller::tell_life() const {
@@ -111,7 +116,12 @@ void Teller::tell_life() const {
         say<support::kCheckUsedAfterFree>(finding.what, made, name_of(finding.ended.place),
                                           milliseconds_since(finding.ended));
     else if (finding.kind == Kind::kOtherOwner)
-        say<support::kCheckOtherIa>(finding.what, made);
+        say<support::kCheckOtherIa>(finding.what, made, words.owner);
+    else if (finding.kind == Kind::kForked)
+        say<support::kCheckForked>(finding.what);
+    else if (finding.kind == Kind::kInUse)
+        say<support::kCheckInUse>(finding.what, made, finding.other_what,
+                                  name_of(finding.other.place));
     else
         say<support::kCheckPrivateData>(finding.number, finding.limit);
 }
@@ -169,12 +179,12 @@ void tell(Found& found, const char* call, Domain domain, const Policy& policy) {
         // Objects that were left are told by where they were made, all at one close.
         const Place counted = finding.kind == Kind::kLeft ? finding.made.place : place;
         if (!is_first(finding, domain, counted)) continue;
-        Teller{finding, name_of(place)}.tell();
+        Teller{finding, *policy.words, name_of(place)}.tell();
         if (policy.action == Action::kAbort) std::abort();
     }
 }
 
-void tell_counts(Domain domain, const char* name) {
+void tell_counts(Domain domain, const std::string& name) {
     Counts counts{};
     std::uint64_t places;
     {

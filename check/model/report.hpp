@@ -3,6 +3,8 @@
 /// Tells the user what the checks have found: each kind once at each place, the rest is counted.
 #pragma once
 
+#include <string>
+
 #include "check/model/model.hpp"
 
 namespace check {
@@ -11,7 +13,8 @@ namespace check {
 /// @param call the program's call, "dat_ep_post_send".
 void tell(Found& found, const char* call, Domain domain, const Policy& policy);
 
-/// Tells how many findings an adapter instance had, if any, and forgets them.
-void tell_counts(Domain domain, const char* name);
+/// Tells how many findings an adapter instance or device had, if any, and forgets them.
+/// @param name "IA soft0"
+void tell_counts(Domain domain, const std::string& name);
 
 }  // namespace check

@@ -41,8 +41,8 @@ void tell_bad(Setting setting, std::string_view ia_name, std::string_view text, 
     });
 }
 
-unsigned checks_of(std::string_view ia_name) {
-    const std::string all = support::setting_text(Setting::kCheck, ia_name);
+unsigned checks_of(Setting setting, std::string_view ia_name) {
+    const std::string all = support::setting_text(setting, ia_name);
     unsigned checks = 0;
     for (std::string_view rest = all; !rest.empty();) {
         const std::string_view word = rest.substr(0, rest.find(','));
@@ -50,7 +50,7 @@ unsigned checks_of(std::string_view ia_name) {
         if (const unsigned* known = find(kChecks, word))
             checks |= *known;
         else
-            tell_bad(Setting::kCheck, ia_name, word,
+            tell_bad(setting, ia_name, word,
                      "off, on, memory, buffers, queues, order, life or portability",
                      "the other checks");
     }
@@ -59,9 +59,10 @@ unsigned checks_of(std::string_view ia_name) {
 
 }  // namespace
 
-Policy policy_of(std::string_view ia_name) {
+Policy policy_of(Setting checks, std::string_view ia_name, const Words& words) {
     Policy policy;
-    policy.checks = checks_of(ia_name);
+    policy.words = &words;
+    policy.checks = checks_of(checks, ia_name);
     if (policy.checks == 0) return policy;
     const std::string action = support::setting_text(Setting::kCheckAction, ia_name);
     if (const Action* known = find(kActions, action))

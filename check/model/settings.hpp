@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "check/model/finding.hpp"
+#include "support/settings/settings.hpp"
 
 namespace check {
 
-/// @return what OPENDAT_CHECK and OPENDAT_CHECK_ACTION say of an IA. Reports unknown words once. No
-/// lock may be held.
-Policy policy_of(std::string_view ia_name);
+/// @param checks the setting with the list of checks, OPENDAT_CHECK or SOFTVERBS_CHECK.
+/// @return what it and OPENDAT_CHECK_ACTION say of an IA, or of the process if it has no name.
+/// Reports unknown words once. No lock may be held.
+Policy policy_of(support::Setting checks, std::string_view ia_name, const Words& words);
 
 }  // namespace check

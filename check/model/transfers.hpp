@@ -86,8 +86,12 @@ struct Endpoint {
     int most_receive_segments = 0;
     int most_request_segments = 0;
     std::uint64_t suppressed =
-        0;                 ///< requests in flight since the last one that makes a completion
-    bool is_over = false;  ///< its connection has ended: its transfers are flushed
+        0;                     ///< requests in flight since the last one that makes a completion
+    bool may_be_full = false;  ///< with suppressed requests, as long as no more is posted
+    bool signals_all = false;  ///< verbs: no request is suppressed
+    bool is_followed = true;   ///< its completions say which transfer they are of
+    bool knows_peer = false;   ///< local_name and remote_name were asked for
+    bool is_over = false;      ///< its connection has ended: its transfers are flushed
     bool is_datagram = false;
     // The order in which iWARP permits both sides to begin.
     bool is_accepting = false;  ///< it has accepted its connection

@@ -11,7 +11,6 @@
 
 #include "broker/entry.hpp"
 #include "check/dat/table.hpp"
-#include "check/model/settings.hpp"
 #include "dapl/base/pool.hpp"
 #include "dapl/base/process_state.hpp"
 #include "dapl/provider/aix_profile.hpp"
@@ -76,7 +75,7 @@ void decorate(Provider& provider, const check::Policy& checks,
 const Provider* enter(const Library& library, const DAT_PROVIDER_INFO& info,
                       const char* parameters) {
     const support::ApiProfile profile = support::api_profile();
-    const check::Policy checks = check::policy_of(info.ia_name);
+    const check::Policy checks = check::dat::policy_of(info.ia_name);
     const support::SpinLockGuard guard(process_state().providers_lock);
     Entry* entry = registered_as(info);
     if (!entry) entry = free_entry();

@@ -6,7 +6,7 @@
 # "some of A, B"), and the commands of the tools that have some.
 
 # usage: _opendat_help TOOL [COMMAND] - prints `OPTION ARGUMENT WORDS` lines. ARGUMENT is - for a
-# flag; WORDS are separated by commas.
+# flag, and has a [ in front if it can only follow a `=`; WORDS are separated by commas.
 _opendat_help() {
     "$@" --help 2>/dev/null | awk '
         # A long line of options has its description on the next line.
@@ -23,6 +23,7 @@ _opendat_help() {
                 sub(/^, */, "", line)
             }
             if (match(line, /^[= ][A-Z][A-Z|-]*/)) argument = substr(line, 2, RLENGTH - 1)
+            if (match(line, /^\[=[A-Z][A-Z|-]*/)) argument = "[" substr(line, 3, RLENGTH - 2)
             description = line
         }
         count && match(description, /(one|some) of [a-z][a-z0-9-]*(, [a-z][a-z0-9-]*)+/) {
@@ -92,6 +93,7 @@ _opendat_in_program() {
     for ((i = 2; i < COMP_CWORD; ++i)); do
         case ${COMP_WORDS[i]} in
             --fabric | --cm | --devices | --ports | --link | --faults | --seed | --fault-log | --time-scale) [[ ${COMP_WORDS[i + 1]-} != '=' ]] || ((++i)); ((++i)) ;;
+            --check) [[ ${COMP_WORDS[i + 1]-} != '=' ]] || ((i += 2)) ;;
             -*) ;;
             *) return 0 ;;
         esac
@@ -100,16 +102,16 @@ _opendat_in_program() {
 }
 
 _opendat() {
-    local tool=$1 current=$2 previous=$3 command='' argument='' words='' commands='' help
+    local tool=$1 current=$2 previous=$3 joined=${option-} command='' argument='' words='' commands='' help
     opendat_kind=words COMPREPLY=()
     if _opendat_in_program; then
         argument=FILE
     else
         # bash passes `--option=value` as three words.
         if [[ $current = '=' ]]; then
-            current=''
+            current='' joined='='
         elif [[ $previous = '=' ]]; then
-            previous=${COMP_WORDS[COMP_CWORD - 2]}
+            previous=${COMP_WORDS[COMP_CWORD - 2]} joined='='
         fi
         [[ $COMP_CWORD -lt 2 || ${COMP_WORDS[1]} != [a-z]* ]] || command=$(_opendat_commands "$tool" | grep -xF -- "${COMP_WORDS[1]}")
         help=$(_opendat_help "$tool" ${command:+"$command"})
@@ -118,6 +120,8 @@ _opendat() {
             return
         fi
         read -r _ argument words < <(awk -v option="$previous" '$1 == option { print; exit }' <<<"$help")
+        [[ $argument != '['* || -n $joined ]] || argument=''
+        argument=${argument#'['}
         if [[ -z $argument || $argument = - ]]; then
             argument=$(_opendat_operand "$tool" ${command:+"$command"}) words=''
             [[ -n $command ]] || commands=$(_opendat_commands "$tool")

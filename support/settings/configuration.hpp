@@ -86,6 +86,7 @@ inline constexpr ConfigurationShortName kShortNames[] = {
     {"softverbs", "devices", Setting::kSoftverbsDevices},
     {"softverbs", "ports", Setting::kSoftverbsPorts},
     {"softverbs", "time_scale", Setting::kSoftverbsTimeScale},
+    {"softverbs", "check", Setting::kSoftverbsCheck},
     {"softverbs", "link", Setting::kSoftverbsLink},
     {"softverbs", "copy", Setting::kSoftverbsCopy},
     {"softverbs", "placement", Setting::kSoftverbsPlacement},

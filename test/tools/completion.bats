@@ -53,6 +53,13 @@ offers() {
     done
 }
 
+@test "an argument that may be missing is completed after a = only" {
+    offers softverbs run --check = mem -- memory
+    offers softverbs run --check = memory,bu -- memory,buffers
+    completed softverbs run --check ibv_devin >"$BATS_TEST_TMPDIR/offered"
+    ! grep -E '^(memory|buffers)' "$BATS_TEST_TMPDIR/offered"
+}
+
 @test "the options of a command are those of its own --help" {
     offers softverbs ru -- run
     offers softverbs ls --js -- --json

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/softverbs/explain.hpp"
 
-#include <sys/wait.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,34 +14,12 @@
 #include "support/base/unique_fd.hpp"
 #include "tools/softverbs/explanation.hpp"
 #include "tools/softverbs/options.hpp"
-#include "tools/softverbs/run.hpp"
 
 namespace softverbs::tool {
 namespace {
 
 /// The largest account that is read, in bytes.
 constexpr std::size_t kMostAccount = std::size_t{16} << 20;
-
-volatile sig_atomic_t child = 0;
-
-void pass_on(int signal) {
-    kill(static_cast<pid_t>(child), signal);
-}
-
-/// The terminal sends its signals to the program too, which decides what they mean.
-void keep_waiting() {
-    std::signal(SIGINT, SIG_IGN);
-    std::signal(SIGQUIT, SIG_IGN);
-    std::signal(SIGTERM, pass_on);
-    std::signal(SIGHUP, pass_on);
-}
-
-int status_of(pid_t process) {
-    int status = 0;
-    while (waitpid(process, &status, 0) < 0)
-        if (errno != EINTR) return kRunFailed;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 void explain(const std::string& path, const char* program) {
     const auto account = support::read_text_file(path, kMostAccount);
@@ -56,7 +33,7 @@ void explain(const std::string& path, const char* program) {
 
 }  // namespace
 
-int run_and_explain(char** program) {
+int run_and_explain(char** program, int (*run)(char**)) {
     std::error_code failed;
     std::string path = (std::filesystem::temp_directory_path(failed) / "softverbs-XXXXXX").string();
     const support::UniqueFd file(mkostemp(path.data(), O_CLOEXEC));
@@ -66,16 +43,8 @@ int run_and_explain(char** program) {
         return kRunFailed;
     }
     setenv("SOFTVERBS_EXPLAIN", path.c_str(), 1);
-    child = fork();
-    if (child == 0) _exit(replace_by(program));
-    int status = kRunFailed;
-    if (child < 0) {
-        std::fprintf(stderr, "softverbs run: --explain: fork: %s\n", std::strerror(errno));
-    } else {
-        keep_waiting();
-        status = status_of(static_cast<pid_t>(child));
-        if (status != kNotFound && status != kCannotExecute) explain(path, program[0]);
-    }
+    const int status = run(program);
+    if (status != kNotFound && status != kCannotExecute) explain(path, program[0]);
     unlink(path.c_str());
     return status;
 }

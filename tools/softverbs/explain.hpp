@@ -5,9 +5,8 @@
 
 namespace softverbs::tool {
 
-/// Runs the program, which is set up already, in a process of its own, and explains on stderr when
-/// it has ended. SIGTERM and SIGHUP are passed on. @return the program's exit status, or 128 and
-/// the number of the signal that ended it.
-int run_and_explain(char** program);
+/// Runs the program, which is set up already, and explains on stderr when it has ended.
+/// @param run run_child() or another that runs it and returns its status, which is returned.
+int run_and_explain(char** program, int (*run)(char**));
 
 }  // namespace softverbs::tool

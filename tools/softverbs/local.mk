@@ -7,6 +7,8 @@ noinst_LTLIBRARIES += libsoftverbs_tool.la
 libsoftverbs_tool_la_CPPFLAGS = $(AM_CPPFLAGS) -DBINDIR='"$(bindir)"' -DLIBDIR='"$(libdir)"' -DFMT_HEADER_ONLY
 libsoftverbs_tool_la_SOURCES = \
     %reldir%/arena_snapshot.cpp %reldir%/arena_snapshot.hpp \
+    %reldir%/check.cpp %reldir%/check.hpp \
+    %reldir%/child.cpp %reldir%/child.hpp \
     %reldir%/drop_in.cpp %reldir%/drop_in.hpp \
     %reldir%/empty_library.cpp %reldir%/empty_library.hpp \
     %reldir%/explain.cpp %reldir%/explain.hpp %reldir%/explanation.cpp %reldir%/explanation.hpp \

@@ -27,6 +27,7 @@ enum Code {
     kCmCode,
     kOnlyCode,
     kExplainCode,
+    kCheckCode,
     kDevicesCode,
     kPortsCode,
     kLinkCode,
@@ -44,6 +45,7 @@ struct Option {
     const char* name;
     const char* argument;  ///< nullptr for none
     const char* help;
+    bool may_lack_argument = false;
 };
 
 constexpr unsigned kMostTimeScale = 100000;
@@ -72,6 +74,8 @@ const std::vector<CommandSyntax>& commands() {
           {kCmCode, "cm", "WHOSE", "which rdma_cm to use, one of soft0, system [soft0]"},
           {kOnlyCode, "only", nullptr, "hide the devices of the system"},
           {kExplainCode, "explain", nullptr, "say at the end which devices it took, and why"},
+          {kCheckCode, "check", "LIST",
+           "check its verbs calls: all of them, or some of memory, buffers, queues, life", true},
           {kDevicesCode, "devices", "N", "show N devices, soft0 and following; 1 to 16 [1]"},
           {kPortsCode, "ports", "N", "each with N ports; 1 or 2 [1]"},
           {kLinkCode, "link", "LAYER",
@@ -119,11 +123,21 @@ const std::vector<CommandSyntax>& commands() {
     return all;
 }
 
+std::string argument_of(const Option& option) {
+    if (!option.argument) return {};
+    const std::string text = std::string("=") + option.argument;
+    return option.may_lack_argument ? "[" + text + "]" : text;
+}
+
+int getopt_argument(const Option& option) {
+    if (!option.argument) return no_argument;
+    return option.may_lack_argument ? optional_argument : required_argument;
+}
+
 void print_option(const Option& option) {
     const std::string letter =
         option.code < 256 ? std::string("-") + static_cast<char>(option.code) + ", " : "    ";
-    const std::string text =
-        letter + "--" + option.name + (option.argument ? std::string("=") + option.argument : "");
+    const std::string text = letter + "--" + option.name + argument_of(option);
     std::printf("  %-18s  %s\n", text.c_str(), option.help);
 }
 
@@ -148,7 +162,7 @@ void print_help(const CommandSyntax& command) {
     if (command.command == Command::kRun)
         std::puts(
             "\nExit status: the program's; 125 softverbs itself failed, 126 the program cannot be "
-            "executed, 127 it was not found.");
+            "executed, 127 it was not found; with --check 99 if anything was found.");
     else
         std::puts("\nExit status: 0 done, 1 failed, 2 wrong usage.");
 }
@@ -198,6 +212,25 @@ bool take_seed(Options& options, const char* value) {
     return options.seed == "0" || take_count(seed, "--seed", value, kMostSeed);
 }
 
+bool take_check(Options& options, const std::string& list) {
+    constexpr std::string_view kWords[] = {"on",    "memory", "buffers",    "queues",
+                                           "order", "life",   "portability"};
+    for (std::size_t at = 0; at <= list.size();) {
+        const std::size_t end = std::min(list.find(',', at), list.size());
+        const std::string word = list.substr(at, end - at);
+        if (std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords)) {
+            std::fprintf(stderr,
+                         "softverbs: --check: '%s' is none of on, memory, buffers, queues, order, "
+                         "life, portability\n",
+                         word.c_str());
+            return false;
+        }
+        at = end + 1;
+    }
+    options.check = list;
+    return true;
+}
+
 bool take(Options& options, int code, const char* value) {
     switch (code) {
         case kFaultsCode:
@@ -223,6 +256,8 @@ bool take(Options& options, int code, const char* value) {
             return options.only = true;
         case kExplainCode:
             return options.explain = true;
+        case kCheckCode:
+            return take_check(options, value ? value : "on");
         case kDevicesCode:
             return take_count(options.devices, "--devices", value, kMostDevices);
         case kPortsCode:
@@ -334,8 +369,7 @@ std::optional<Options> parse_command(const CommandSyntax& command, int argc, cha
     // The first operand ends our options; what follows belongs to the program.
     std::string letters = "+";
     for (const Option& known : command.options) {
-        names.push_back(
-            {known.name, known.argument ? required_argument : no_argument, nullptr, known.code});
+        names.push_back({known.name, getopt_argument(known), nullptr, known.code});
         if (known.code < 256) letters += static_cast<char>(known.code);
     }
     names.push_back({});

@@ -31,6 +31,7 @@ struct Options {
     std::string cm;            ///< run: "": as in the environment
     bool only = false;         ///< run
     bool explain = false;      ///< run
+    std::string check;         ///< run: a list of checks; "": none is asked for
     unsigned devices = 0;      ///< run; 0: as in the environment
     unsigned ports = 0;        ///< run; 0: as in the environment
     std::string link;          ///< run: "": as in the environment

@@ -10,6 +10,8 @@
 #include <filesystem>
 
 #include "providers/soft/softverbs/fabric/directory.hpp"
+#include "tools/softverbs/check.hpp"
+#include "tools/softverbs/child.hpp"
 #include "tools/softverbs/drop_in.hpp"
 #include "tools/softverbs/explain.hpp"
 
@@ -129,7 +131,10 @@ int run(const Options& options) {
         setenv("SOFTVERBS_TIME_SCALE", std::to_string(options.time_scale).c_str(), 1);
     if (options.only) setenv("SOFTVERBS_ONLY", "1", 1);
     if (!options.cm.empty()) setenv("SOFTVERBS_CM", options.cm.c_str(), 1);
-    return options.explain ? run_and_explain(options.program) : replace_by(options.program);
+    if (!options.check.empty()) setenv("SOFTVERBS_CHECK", options.check.c_str(), 1);
+    auto* const run_it = options.check.empty() ? run_child : run_and_check;
+    if (options.explain) return run_and_explain(options.program, run_it);
+    return options.check.empty() ? replace_by(options.program) : run_and_check(options.program);
 }
 
 }  // namespace softverbs::tool

@@ -12,7 +12,7 @@ libsoftverbs_remaining_la_SOURCES = \
 lib_LTLIBRARIES += libsoftverbs.la
 EXTRA_DIST += %reldir%/libsoftverbs.map
 libsoftverbs_la_SOURCES =
-libsoftverbs_la_LIBADD = libsoftverbs_sysfs.la providers/soft/softverbs/passthrough/device.lo libsupport.la
+libsoftverbs_la_LIBADD = libsoftverbs_sysfs.la providers/soft/softverbs/passthrough/device.lo libcheckmodel.la libsupport.la
 libsoftverbs_la_DEPENDENCIES = $(libsoftverbs_la_LIBADD) %reldir%/libsoftverbs.map
 # It is loaded by path and never linked with, so its file name has no version. -Bsymbolic makes it
 # call its own functions, also where a process loads it beside the real libraries.

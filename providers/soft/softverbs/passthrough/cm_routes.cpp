@@ -9,6 +9,7 @@
 
 #include <cstdarg>
 
+#include "check/verbs/routed.hpp"
 #include "providers/soft/softverbs/passthrough/account.hpp"
 #include "providers/soft/softverbs/passthrough/soft_names.hpp"
 #include "support/log/log.hpp"
@@ -39,13 +40,16 @@ bool is_systems() {
 
 }  // namespace
 
-#define ROUTE_CM(version, type, name, parameters, arguments)                              \
-    extern "C" type soft0_##name parameters;                                              \
-    EXPORTED type name parameters {                                                       \
-        if (!is_systems()) return soft0_##name arguments;                                 \
-        static constinit SystemFunction<type parameters> real{system_cm, #name, version}; \
-        auto* function = real.find();                                                     \
-        return function ? function arguments : unavailable<type>();                       \
+/// The checks find the contexts in the identifiers.
+static constexpr const void* kNoContext = nullptr;
+
+#define ROUTE_CM(version, type, name, parameters, arguments)                                       \
+    extern "C" type soft0_##name parameters;                                                       \
+    EXPORTED type name parameters {                                                                \
+        if (!is_systems()) return check::verbs::routed<soft0_##name>(#name, kNoContext) arguments; \
+        static constinit SystemFunction<type parameters> real{system_cm, #name, version};          \
+        auto* function = real.find();                                                              \
+        return function ? function arguments : unavailable<type>();                                \
     }
 #include "providers/soft/softverbs/passthrough/cm_routes.def"
 #undef ROUTE_CM

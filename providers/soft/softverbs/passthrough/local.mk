@@ -8,7 +8,15 @@ libsoftverbs_la_SOURCES += \
     %reldir%/cm_routes.cpp %reldir%/cm_routes.def \
     %reldir%/soft_names.hpp \
     %reldir%/system_library.cpp %reldir%/system_library.hpp \
-    %reldir%/verbs_routes.cpp %reldir%/verbs_routes.def
+    %reldir%/verbs_routes.cpp %reldir%/verbs_routes.def \
+    check/verbs/checked.cpp check/verbs/checked.hpp \
+    check/verbs/completions.cpp \
+    check/verbs/connections.cpp \
+    check/verbs/context.cpp check/verbs/context.hpp \
+    check/verbs/memory.cpp \
+    check/verbs/objects.cpp check/verbs/objects.hpp \
+    check/verbs/post.cpp check/verbs/post.hpp \
+    check/verbs/routed.hpp
 
 routed_definitions = $(srcdir)/%reldir%/verbs_routes.def $(srcdir)/%reldir%/cm_routes.def
 routed_sources = $(srcdir)/%reldir%/verbs_routes.cpp $(srcdir)/%reldir%/cm_routes.cpp

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "check/verbs/routed.hpp"
 #include "providers/soft/softverbs/passthrough/account.hpp"
 #include "providers/soft/softverbs/passthrough/soft_names.hpp"
 #include "providers/soft/softverbs/verbs/devices.hpp"
@@ -112,23 +113,28 @@ EXPORTED ibv_context* ibv_open_device(ibv_device* device) {
     auto* open = is_soft(device) ? soft0_ibv_open_device : system_open_device.find();
     ibv_context* context = open ? open(device) : unavailable<ibv_context*>();
     account::open(device, context);
+    if (context && !is_soft(device)) check::verbs::see_other_device();
     return context;
 }
 
 /// Events of ports and devices, which name no object, need no acknowledgement.
 EXPORTED void ibv_ack_async_event(ibv_async_event* event) {
     const ibv_context* context = context_of(*event);
-    if (!context || is_soft(context)) return soft0_ibv_ack_async_event(event);
+    if (!context || is_soft(context)) {
+        check::verbs::acknowledge(*event);
+        return soft0_ibv_ack_async_event(event);
+    }
     if (auto* acknowledge = system_ack_async_event.find()) acknowledge(event);
 }
 
-#define ROUTE(version, type, name, parameters, arguments, object)                            \
-    extern "C" type soft0_##name parameters;                                                 \
-    EXPORTED type name parameters {                                                          \
-        if (is_soft(object)) return soft0_##name arguments;                                  \
-        static constinit SystemFunction<type parameters> real{system_verbs, #name, version}; \
-        auto* function = real.find();                                                        \
-        return function ? function arguments : unavailable<type>();                          \
+#define ROUTE(version, type, name, parameters, arguments, object)                                \
+    extern "C" type soft0_##name parameters;                                                     \
+    EXPORTED type name parameters {                                                              \
+        if (check::verbs::First{#name} arguments) return check::verbs::not_made<type>();         \
+        if (is_soft(object)) return check::verbs::routed<soft0_##name>(#name, object) arguments; \
+        static constinit SystemFunction<type parameters> real{system_verbs, #name, version};     \
+        auto* function = real.find();                                                            \
+        return function ? function arguments : unavailable<type>();                              \
     }
 #define ROUTE_SYSTEM(version, type, name, parameters, arguments)                             \
     extern "C" type soft0_##name parameters;                                                 \

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What the checks of verbs calls have in common.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <new>
+
+#include "check/model/report.hpp"
+
+namespace check::verbs {
+
+/// Keys and the numbers of queue pairs are unique in a process, and domains can be shared by
+/// contexts: all objects of a process have one owner.
+extern const Domain kProcess;
+
+/// @return what the user wants, decided once per process.
+const Policy& policy();
+
+/// Runs a step of a check under the model's lock. Without memory the check is left out.
+template <class Step>
+void with_model(const Step& step) {
+    try {
+        Model& state = model();
+        const support::MutexLock lock(state.mutex);
+        step(state);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+}
+
+/// Tells the findings of a call. @return 0, or the error with which the call must fail.
+[[gnu::cold]] int refuse(Found& found, const char* call);
+
+/// @return a name for a domain that is the same for the parent domains made of it.
+inline const void* zone_of(const ibv_pd* pd) {
+    return pd ? reinterpret_cast<const void*>(std::uintptr_t{pd->handle} + 1) : nullptr;
+}
+
+}  // namespace check::verbs
