@@ -42,7 +42,7 @@ pingpong() {
     run_to_end client "${checked[@]}" 127.0.0.1 >/dev/null || status=$?
     [ "$status" -ne 0 ]
     grep -q '\[DAT412\]' "$BATS_TEST_TMPDIR/client.err"
-    [ -z "$(grep -E '\[DAT4[0-9]{2}\]' "$BATS_TEST_TMPDIR/client.err" | grep -vE '\[(DAT412|DAT449)\]')" ]
+    [ "$(grep -E '\[DAT4[0-9]{2}\]' "$BATS_TEST_TMPDIR/client.err" | grep -vcE '\[(DAT412|DAT449)\]')" -eq 0 ]
 }
 
 # usage: perftest PROGRAM OPTIONS... - likewise for a program of perftest.
