@@ -167,14 +167,14 @@ void see_other_device() {
     has_other_device = true;
 }
 
-bool is_gone(const char* call, const void* handle) {
+namespace {
+
+bool is_gone(const char* call, const void* handle, std::string_view kind) {
     if (!policy().checks_for(kLife) || has_other_device) return false;
     Found found;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         const Object* object = state.objects.find(handle);
-        if (!object || object->is_live || object->kind == std::string_view(kContext) ||
-            object->kind == std::string_view(kDomain))
-            return;
+        if (!object || object->is_live || object->kind != kind) return;
         Finding& finding = found.add(Kind::kUsedAfterFree);
         finding.what = object->kind;
         finding.made = object->made;
@@ -182,6 +182,27 @@ bool is_gone(const char* call, const void* handle) {
     });
     refuse(found, call);
     return !found.empty();
+}
+
+}  // namespace
+
+bool is_gone(const char* call, const ibv_mr* mr) {
+    return is_gone(call, mr, kRegion);
+}
+bool is_gone(const char* call, const ibv_ah* ah) {
+    return is_gone(call, ah, kAddress);
+}
+bool is_gone(const char* call, const ibv_cq* cq) {
+    return is_gone(call, cq, kCompletions);
+}
+bool is_gone(const char* call, const ibv_qp* qp) {
+    return is_gone(call, qp, kPair);
+}
+bool is_gone(const char* call, const ibv_srq* srq) {
+    return is_gone(call, srq, kShared);
+}
+bool is_gone(const char* call, const ibv_comp_channel* channel) {
+    return is_gone(call, channel, kChannel);
 }
 
 void learn(ibv_comp_channel* channel, Maker maker) {

@@ -63,9 +63,18 @@ bool is_on();
 /// The program has opened a device of another library, whose objects are not followed.
 void see_other_device();
 
-/// Tells of a call on an object that is destroyed. @return whether it is, so that the call must
-/// not be made: the memory of the object may be gone.
-bool is_gone(const char* call, const void* object);
+/// Tell of a call on an object that is destroyed. Another kind of object may have got its address,
+/// and contexts and domains are made in ways that are not followed. @return whether it is, so that
+/// the call must not be made: the memory of the object may be gone.
+bool is_gone(const char* call, const ibv_mr* mr);
+bool is_gone(const char* call, const ibv_ah* ah);
+bool is_gone(const char* call, const ibv_cq* cq);
+bool is_gone(const char* call, const ibv_qp* qp);
+bool is_gone(const char* call, const ibv_srq* srq);
+bool is_gone(const char* call, const ibv_comp_channel* channel);
+inline bool is_gone(const char*, const void*) {
+    return false;
+}
 
 /// Puts the checks around the functions of a context, if they are not there yet.
 void watch(const char* call, ibv_context* context);
