@@ -6,6 +6,7 @@
 #include <dat2/dat_opendat.h>
 
 #include "check/dat/entry.hpp"
+#include "check/dat/objects.hpp"
 #include "check/dat/post.hpp"
 
 namespace check::dat {
@@ -86,6 +87,11 @@ bool read(Posting& posting, unsigned operation, va_list arguments) {
     }
 }
 
+/// Registration brackets are among the other operations.
+bool may_share(unsigned operation) {
+    return operation < DAT_OPENDAT_MEMORY_ALLOC_OP || operation > DAT_OPENDAT_PROPOSED_OP;
+}
+
 }  // namespace
 
 DAT_RETURN entry::handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation,
@@ -100,6 +106,7 @@ DAT_RETURN entry::handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation
     va_copy(copy, arguments);
     const bool posts = read(posting, static_cast<unsigned>(operation), copy);
     va_end(copy);
+    if (!posts && may_share(static_cast<unsigned>(operation))) note_sharing(handle);
     const auto pass = [&](const DAT_PROVIDER& inner) {
         return inner.handle_extendedop_func(handle, operation, arguments);
     };

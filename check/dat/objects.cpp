@@ -50,6 +50,15 @@ void made(const char* kind, const void* handle, std::initializer_list<const void
         set_feeds(state, object, arguments);
         state.objects.add(handle, object);
     });
+    if (std::string_view(kind) == kWindow) note_sharing(handle);
+}
+
+void note_sharing(const void* object) {
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        const Object* known = state.objects.find_live(object);
+        Object* adapter = known ? state.objects.find_live(known->owner) : nullptr;
+        if (adapter) adapter->shares_memory = true;
+    });
 }
 
 void ended(const Checked& checked, DAT_HANDLE handle) {

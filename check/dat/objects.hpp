@@ -13,11 +13,15 @@ inline constexpr const char* kAdapter = "the IA";
 inline constexpr const char* kEndpoint = "the EP";
 inline constexpr const char* kQueue = "the EVD";
 inline constexpr const char* kRegion = "the LMR";
+inline constexpr const char* kWindow = "the RMR";
 inline constexpr const char* kRequest = "the connection request";
 
 /// Remembers an object that a call has made. @param arguments the handles of the call; the first
 /// is the IA, or an object of the IA. The EVDs among them get events from the new object.
 void made(const char* kind, const void* handle, std::initializer_list<const void*> arguments);
+/// Remembers that the program gives peers access to memory by other means than a region's rights.
+/// @param object any of the IA.
+void note_sharing(const void* object);
 /// Remembers that the call of the program that runs now has freed an object, and leads later calls
 /// with its handle here: the provider's word 0 of a freed object need not.
 void ended(const Checked& checked, DAT_HANDLE handle);

@@ -200,7 +200,9 @@ void Model::check_portability(const Object& poster, const Post& post, Found& fou
     }
     const bool sends_first = !post.is_receive && endpoint.is_accepting && !endpoint.has_received;
     const bool is_late = post.is_receive && endpoint.may_receive && !endpoint.had_receive;
-    if ((!sends_first && !is_late) || remote_regions.has_remote(poster.owner)) return;
+    if ((!sends_first && !is_late) || (adapter && adapter->shares_memory) ||
+        remote_regions.has_remote(poster.owner))
+        return;
     found.add(is_late ? Kind::kLateReceive : Kind::kSendsFirst).made = poster.made;
 }
 

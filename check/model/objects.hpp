@@ -22,7 +22,9 @@ struct Object {
     const void* parent = nullptr;  ///< verbs: the context or protection domain it was made in
     std::uint64_t key = 0;         ///< of a memory region
     std::uint64_t remote_key = 0;  ///< of one that peers may use
-    bool knows_limits = false;     ///< an adapter whose limits the program has asked for
+    // The next two are for adapters.
+    bool knows_limits = false;   ///< the program has asked for them
+    bool shares_memory = false;  ///< by more than the rights of regions
     // The next three are for queues of events.
     std::uint64_t length = 0;       ///< entries that the program asked for
     std::uint64_t outstanding = 0;  ///< transfers posted whose completions come here
