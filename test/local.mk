@@ -34,8 +34,8 @@ document_tests = %reldir%/support/outcomes.bats %reldir%/tools/guides.bats %reld
 check-documents: all
 	$(MAKE) check-am check_PROGRAMS= TESTS='$(document_tests)'
 .PHONY: interoperation-document documents check-documents
-# This one waits longer than any other, so it begins before them.
-TESTS += test/api/failing_calls_test
+# These wait longer than any other, so they begin before them.
+TESTS += test/api/failing_calls_test test/api/stopped_peer_test
 TESTS += $(document_tests) %reldir%/support/layers.bats %reldir%/support/watch.bats
 EXTRA_DIST += %reldir%/support/outcomes.bats %reldir%/support/watch.bats %reldir%/support/layers.bats %reldir%/support/layers %reldir%/support/cycles
 

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <new>
 
 #include "check/model/report.hpp"
 #include "support/thread/thread_errors.hpp"
@@ -35,18 +34,6 @@ constexpr DAT_RETURN error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype = DA
     return DAT_CLASS_ERROR | static_cast<DAT_RETURN>(type) | static_cast<DAT_RETURN>(subtype);
 }
 inline constexpr DAT_RETURN kSuccess = DAT_SUCCESS;
-
-/// Runs a step of a check under the model's lock. Without memory the check is left out.
-template <class Step>
-void with_model(const Step& step) {
-    try {
-        Model& state = model();
-        const support::MutexLock lock(state.mutex);
-        step(state);
-    } catch (const std::bad_alloc&) {
-        return;
-    }
-}
 
 /// @return kSuccess, or the code with which a call must fail after these findings.
 DAT_RETURN code_after(const Checked& checked, const Found& found);

@@ -3,6 +3,7 @@
 
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
+#include "check/model/left_objects.hpp"
 
 namespace check::dat {
 namespace {
@@ -25,40 +26,6 @@ void add_adapter(DAT_IA_HANDLE ia, DAT_EVD_HANDLE async, DAT_COUNT length, bool 
     });
 }
 
-/// Objects of one kind that were made at one place and are still there.
-struct Left {
-    const char* kind;
-    Origin made;
-    std::uint64_t count;
-};
-
-class LeftObjects {
-  public:
-    void add(const Object& object) {
-        for (int i = 0; i < count_; ++i)
-            if (groups_[i].kind == object.kind && groups_[i].made.place == object.made.place) {
-                ++groups_[i].count;
-                return;
-            }
-        if (count_ < kMost) groups_[count_++] = {object.kind, object.made, 1};
-    }
-    void tell_each(const Checked& checked, Domain domain) const {
-        for (int i = 0; i < count_; ++i) {
-            Found found;
-            Finding& finding = found.add(Kind::kLeft);
-            finding.what = groups_[i].kind;
-            finding.made = groups_[i].made;
-            finding.number = groups_[i].count;
-            refuse(checked, domain, found, "dat_ia_close");
-        }
-    }
-
-  private:
-    static constexpr int kMost = 64;
-    Left groups_[kMost];
-    int count_ = 0;
-};
-
 void check_left(const Checked& checked, DAT_IA_HANDLE ia) {
     LeftObjects left;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
@@ -66,7 +33,7 @@ void check_left(const Checked& checked, DAT_IA_HANDLE ia) {
             if (object.is_live && !object.goes_with_owner) left.add(object);
         });
     });
-    left.tell_each(checked, ia);
+    left.for_each([&](Found& found) { refuse(checked, ia, found, "dat_ia_close"); });
 }
 
 void forget(const Checked& checked, DAT_IA_HANDLE ia) {

@@ -4,6 +4,7 @@
 /// neither DAT nor verbs; whoever watches a program's calls feeds it.
 #pragma once
 
+#include <new>
 #include <span>
 #include <unordered_map>
 
@@ -103,5 +104,17 @@ class Model {
 
 /// @return this process's. A forked child gets a new one. Throws std::bad_alloc.
 Model& model();
+
+/// Runs a step of a check under the model's lock. Without memory the check is left out.
+template <class Step>
+void with_model(const Step& step) {
+    try {
+        Model& state = model();
+        const support::MutexLock lock(state.mutex);
+        step(state);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+}
 
 }  // namespace check

@@ -5,8 +5,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <new>
-
 #include "check/model/report.hpp"
 
 namespace check::verbs {
@@ -17,18 +15,6 @@ extern const Domain kProcess;
 
 /// @return what the user wants, decided once per process.
 const Policy& policy();
-
-/// Runs a step of a check under the model's lock. Without memory the check is left out.
-template <class Step>
-void with_model(const Step& step) {
-    try {
-        Model& state = model();
-        const support::MutexLock lock(state.mutex);
-        step(state);
-    } catch (const std::bad_alloc&) {
-        return;
-    }
-}
 
 /// Tells the findings of a call. @return 0, or the error with which the call must fail.
 [[gnu::cold]] int refuse(Found& found, const char* call);

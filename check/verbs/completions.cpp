@@ -10,6 +10,7 @@
 #include "check/verbs/context.hpp"
 #include "check/verbs/objects.hpp"
 #include "check/verbs/routed.hpp"
+#include "providers/soft/softverbs/verbs/event_object.hpp"
 
 namespace check::verbs {
 namespace {
@@ -74,28 +75,6 @@ int next_poll(ibv_cq_ex* cq) {
     const int code = next_function.load(std::memory_order_relaxed)(cq);
     if (code == 0) take_current(cq, "ibv_next_poll");
     return code;
-}
-
-/// @return the object that an event names, or nullptr.
-const void* object_of(const ibv_async_event& event) {
-    switch (event.event_type) {
-        case IBV_EVENT_CQ_ERR:
-            return event.element.cq;
-        case IBV_EVENT_QP_FATAL:
-        case IBV_EVENT_QP_REQ_ERR:
-        case IBV_EVENT_QP_ACCESS_ERR:
-        case IBV_EVENT_COMM_EST:
-        case IBV_EVENT_SQ_DRAINED:
-        case IBV_EVENT_PATH_MIG:
-        case IBV_EVENT_PATH_MIG_ERR:
-        case IBV_EVENT_QP_LAST_WQE_REACHED:
-            return event.element.qp;
-        case IBV_EVENT_SRQ_ERR:
-        case IBV_EVENT_SRQ_LIMIT_REACHED:
-            return event.element.srq;
-        default:
-            return nullptr;
-    }
 }
 
 void count_taken(const void* handle, bool is_taken, std::uint64_t count) {
@@ -170,12 +149,12 @@ void Checked<soft0_ibv_ack_cq_events>::call(const char*, ibv_cq* cq, unsigned co
 int Checked<soft0_ibv_get_async_event>::call(const char*, ibv_context* context,
                                              ibv_async_event* event) {
     const int code = soft0_ibv_get_async_event(context, event);
-    if (code == 0) count_taken(object_of(*event), true, 1);
+    if (code == 0) count_taken(softverbs::object_of(*event).object, true, 1);
     return code;
 }
 
 void acknowledge(const ibv_async_event& event) {
-    if (is_on()) count_taken(object_of(event), false, 1);
+    if (is_on()) count_taken(softverbs::object_of(event).object, false, 1);
 }
 
 }  // namespace check::verbs

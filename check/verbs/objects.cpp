@@ -8,6 +8,7 @@
 #include <string_view>
 #include <thread>
 
+#include "check/model/left_objects.hpp"
 #include "check/verbs/routed.hpp"
 
 namespace check::verbs {
@@ -59,40 +60,6 @@ void fill(Endpoint& endpoint, const ibv_qp& qp, const ibv_qp_init_attr& asked) {
 std::uint64_t name_of_end(unsigned lid, std::uint32_t number) {
     return lid == 0 ? 0 : (std::uint64_t{lid} << 32 | number);
 }
-
-/// Objects of one kind that were made at one place and are still there.
-struct Left {
-    const char* kind;
-    Origin made;
-    std::uint64_t count;
-};
-
-class LeftObjects {
-  public:
-    void add(const Object& object) {
-        for (int i = 0; i < count_; ++i)
-            if (groups_[i].kind == object.kind && groups_[i].made.place == object.made.place) {
-                ++groups_[i].count;
-                return;
-            }
-        if (count_ < kMost) groups_[count_++] = {object.kind, object.made, 1};
-    }
-    void tell_each(const char* call) const {
-        for (int i = 0; i < count_; ++i) {
-            Found found;
-            Finding& finding = found.add(Kind::kLeft);
-            finding.what = groups_[i].kind;
-            finding.made = groups_[i].made;
-            finding.number = groups_[i].count;
-            refuse(found, call);
-        }
-    }
-
-  private:
-    static constexpr int kMost = 64;
-    Left groups_[kMost];
-    int count_ = 0;
-};
 
 /// @return an object that uses this one and must end first.
 const Object* user_of(Model& state, const void* handle) REQUIRES(state.mutex) {
@@ -316,7 +283,7 @@ void check_left(const char* call, const void* context) {
             if (!context || object.device == context) left.add(object);
         });
     });
-    left.tell_each(call);
+    left.for_each([=](Found& found) { refuse(found, call); });
 }
 
 ibv_comp_channel* Checked<soft0_ibv_create_comp_channel>::call(const char*, ibv_context* context) {

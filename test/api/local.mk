@@ -75,9 +75,8 @@ dat_tests = \
     test/api/registration_reentry_test \
     test/api/registration_share_test \
     test/api/registration_test \
-    test/api/stopped_peer_test \
     test/api/limits_test
-check_PROGRAMS += $(dat_tests) test/api/failing_calls_test
+check_PROGRAMS += $(dat_tests) test/api/failing_calls_test test/api/stopped_peer_test
 TESTS += $(dat_tests)
 test_api_addresses_test_SOURCES = %reldir%/addresses_test.cpp $(dat_test_headers)
 test_api_addresses_test_LDADD = $(dat_test_libs)

@@ -7,6 +7,7 @@
 #include <rdma/rdma_cma.h>
 #include <sys/eventfd.h>
 
+#include <list>
 #include <random>
 #include <set>
 
@@ -211,15 +212,9 @@ TEST_F(VerbsHostile, MistreatsTheDescriptorThatItRingsByAndOthersAreHeardAllTheS
 /// gets at most one event, and one more if stay_readable() has put a token beside that of another
 /// sender, which match_token() turns into an event.
 TEST_F(VerbsHostile, ForgesTheModerationOfAQueue) {
-    constexpr std::uint64_t kForgeries[] = {0xffff03, 0xffffff, 0xff00000003, ~std::uint64_t{0}};
-    Host host(with_channel());
-    fcntl(host.channel->fd, F_SETFL, fcntl(host.channel->fd, F_GETFL) | O_NONBLOCK);
-    Qp other(host), another(host);
-    other.connect(another.address());
-    another.connect(other.address());
-    int requests = 0, events = 0;
-    for (const std::uint64_t forgery : kForgeries) {
-        Child attacker([forgery](Channel& channel) {
+    std::list<Child> attackers;  // forked before the device starts its thread here
+    for (const std::uint64_t forgery : {0xffff03ul, 0xfffffful, 0xff00000003ul, ~0ul})
+        attackers.emplace_back([forgery](Channel& channel) {
             Host mine;
             Qp qp(mine);
             const Address victim = qp.connect(channel);
@@ -232,6 +227,13 @@ TEST_F(VerbsHostile, ForgesTheModerationOfAQueue) {
             for (int i = 0; i < 100; ++i) peer->ring_doorbell();
             channel.meet();
         });
+    Host host(with_channel());
+    fcntl(host.channel->fd, F_SETFL, fcntl(host.channel->fd, F_GETFL) | O_NONBLOCK);
+    Qp other(host), another(host);
+    other.connect(another.address());
+    another.connect(other.address());
+    int requests = 0, events = 0;
+    for (Child& attacker : attackers) {
         Qp qp(host);
         qp.connect(attacker.channel());
         ibv_modify_cq_attr wish{IBV_CQ_ATTR_MODERATE, {100, 1}};

@@ -12,6 +12,7 @@
 #include "providers/soft/softverbs/passthrough/account.hpp"
 #include "providers/soft/softverbs/passthrough/soft_names.hpp"
 #include "providers/soft/softverbs/verbs/devices.hpp"
+#include "providers/soft/softverbs/verbs/event_object.hpp"
 #include "support/settings/settings.hpp"
 
 /// The GID types of sysfs; no header declares them.
@@ -34,30 +35,6 @@ bool is_soft(const ibv_context* context) {
 bool is_alone() {
     static const bool decided = support::setting_flag(support::Setting::kSoftverbsOnly);
     return decided;
-}
-
-/// @return the context of the object that an event refers to; nullptr if it refers to none.
-const ibv_context* context_of(const ibv_async_event& event) {
-    switch (event.event_type) {
-        case IBV_EVENT_CQ_ERR:
-            return event.element.cq->context;
-        case IBV_EVENT_QP_FATAL:
-        case IBV_EVENT_QP_REQ_ERR:
-        case IBV_EVENT_QP_ACCESS_ERR:
-        case IBV_EVENT_COMM_EST:
-        case IBV_EVENT_SQ_DRAINED:
-        case IBV_EVENT_PATH_MIG:
-        case IBV_EVENT_PATH_MIG_ERR:
-        case IBV_EVENT_QP_LAST_WQE_REACHED:
-            return event.element.qp->context;
-        case IBV_EVENT_SRQ_ERR:
-        case IBV_EVENT_SRQ_LIMIT_REACHED:
-            return event.element.srq->context;
-        case IBV_EVENT_WQ_FATAL:
-            return event.element.wq->context;
-        default:
-            return nullptr;
-    }
 }
 
 constinit SystemFunction<ibv_device**(int*)> system_get_device_list{
@@ -119,7 +96,7 @@ EXPORTED ibv_context* ibv_open_device(ibv_device* device) {
 
 /// Events of ports and devices, which name no object, need no acknowledgement.
 EXPORTED void ibv_ack_async_event(ibv_async_event* event) {
-    const ibv_context* context = context_of(*event);
+    const ibv_context* context = softverbs::object_of(*event).context;
     if (!context || is_soft(context)) {
         check::verbs::acknowledge(*event);
         return soft0_ibv_ack_async_event(event);

@@ -9,6 +9,7 @@
 
 #include "providers/soft/softverbs/faults/time_scale.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
+#include "providers/soft/softverbs/verbs/event_object.hpp"
 
 namespace softverbs {
 namespace {
@@ -144,29 +145,8 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
 }
 
 void ibv_ack_async_event(ibv_async_event* event) {
-    ibv_context* context = nullptr;
-    switch (event->event_type) {
-        case IBV_EVENT_CQ_ERR:
-            context = event->element.cq->context;
-            break;
-        case IBV_EVENT_SRQ_ERR:
-        case IBV_EVENT_SRQ_LIMIT_REACHED:
-            context = event->element.srq->context;
-            break;
-        case IBV_EVENT_QP_FATAL:
-        case IBV_EVENT_QP_REQ_ERR:
-        case IBV_EVENT_QP_ACCESS_ERR:
-        case IBV_EVENT_COMM_EST:
-        case IBV_EVENT_SQ_DRAINED:
-        case IBV_EVENT_PATH_MIG:
-        case IBV_EVENT_PATH_MIG_ERR:
-        case IBV_EVENT_QP_LAST_WQE_REACHED:
-            context = event->element.qp->context;
-            break;
-        default:
-            return;
-    }
-    softverbs::Context::of(context).events.acknowledge(event->element.qp);
+    const softverbs::EventObject about = softverbs::object_of(*event);
+    if (about.context) softverbs::Context::of(about.context).events.acknowledge(about.object);
 }
 
 }  // extern "C"

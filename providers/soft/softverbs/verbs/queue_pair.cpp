@@ -316,7 +316,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
 
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init) {
     QueuePair::of(qp).real().query(*attributes, *init);
-    if ((mask & IBV_QP_STATE) != 0) qp->state = attributes->qp_state;
+    if ((mask & IBV_QP_STATE) != 0) QueuePair::of(qp).note_state(attributes->qp_state);
     init->qp_context = qp->qp_context;
     return 0;
 }

@@ -157,6 +157,8 @@ class QueuePair : public ExtendableQp {
     /// which the program has asked for or queried last: UCX relies on that it does not become the
     /// error state by itself.
     int modify_real(const ibv_qp_attr& attributes, int mask);
+    /// Sets ibv_qp::state of this handle.
+    void note_state(ibv_qp_state known);
 
     // -- queue_pair_state.cpp
     int modify(const ibv_qp_attr& attributes, int mask) EXCLUDES(send_lock_, receive_lock_);

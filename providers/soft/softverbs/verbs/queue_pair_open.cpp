@@ -2,6 +2,7 @@
 /// @file
 /// ibv_open_qp: several handles of one XRC_RECV queue pair, which exists until the last of them is
 /// destroyed. Each gets its asynchronous events.
+#include <atomic>
 #include <cerrno>
 #include <new>
 
@@ -40,9 +41,14 @@ bool QueuePair::may_be_opened(const Place& place, std::uint32_t number) const {
     return qp_num == number && xrc_domain_ && xrc_domain_ == place.xrcd->domain && !is_closing_;
 }
 
+/// Several threads may modify one queue pair.
+void QueuePair::note_state(ibv_qp_state known) {
+    std::atomic_ref(state).store(known, std::memory_order_relaxed);
+}
+
 int QueuePair::modify_real(const ibv_qp_attr& attributes, int mask) {
     const int cause = real().modify(attributes, mask);
-    if (cause == 0 && (mask & IBV_QP_STATE) != 0) state = attributes.qp_state;
+    if (cause == 0 && (mask & IBV_QP_STATE) != 0) note_state(attributes.qp_state);
     return cause;
 }
 
