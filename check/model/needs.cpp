@@ -15,8 +15,8 @@ struct Limit {
     std::uint64_t most;
 };
 
-/// What Linux' drivers report as max_sge and max_sge_rd (mlx5: ConnectX-4 and later), and what the
-/// messages of the connection managers carry. iWARP reads into one segment.
+/// Linux' drivers report these as max_sge and max_sge_rd (mlx5: ConnectX-4 and later), and the
+/// messages of the connection managers carry this much. iWARP reads into one segment.
 constexpr Limit kLimits[] = {{Need::kPrivateData, "cma", 56}, {Need::kPrivateData, "scm", 68},
                              {Need::kPrivateData, "ucm", 68}, {Need::kSegments, "siw", 6},
                              {Need::kSegments, "mlx5", 30},   {Need::kSegments, "rxe", 32},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the checks of verbs calls have in common.
+/// Declares what the checks of verbs calls have in common.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -52,7 +52,7 @@ bool is_watched(ibv_context* context) {
     return std::atomic_ref(context->ops.post_send).load(std::memory_order_acquire) == post_send;
 }
 
-/// What is left is told when the program ends well; a program that fails leaves everything.
+/// Reports what is left when the program ends well; a program that fails leaves everything.
 void end_program(int status, void*) {
     if (status == 0 && policy().checks_for(kLife)) check_left("exit", nullptr);
     const support::CancellationDisabled disabled;

@@ -394,7 +394,7 @@ int Checked<soft0_ibv_destroy_srq>::call(const char* name, ibv_srq* srq) {
     return ended_after_events(name, srq, [=] { return soft0_ibv_destroy_srq(srq); });
 }
 
-/// What is left of it is told once.
+/// Reports once what is left of the context.
 int Checked<soft0_ibv_close_device>::call(const char* name, ibv_context* context) {
     if (policy().checks_for(kLife)) check_left(name, context);
     const Origin now = here();

@@ -59,7 +59,7 @@ struct session {
 
 enum { NONE = -1 };
 
-/* What travels: a question has the number of a page, an answer the page. */
+/* Both sides send these: a question has the number of a page, an answer the page. */
 struct buffers {
     uint64_t question;
     char answer[PAGE_BYTES];

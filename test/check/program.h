@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * What the faulty programs have in common: an adapter instance with two connected endpoints.
+ * Declares what the faulty programs share: an adapter instance with two connected endpoints.
  */
 #ifndef TEST_CHECK_PROGRAM_H
 #define TEST_CHECK_PROGRAM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * What the faulty verbs programs have in common: two connected queue pairs.
+ * Declares what the faulty verbs programs share: two connected queue pairs.
  */
 #ifndef TEST_CHECK_VERBS_PROGRAM_H
 #define TEST_CHECK_VERBS_PROGRAM_H

@@ -317,7 +317,7 @@ void Engine::on_pending(const std::shared_ptr<Peer>& peer, const ConnectionStep&
 void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& reply) {
     support::MutexLock lock(mutex);
     Identifier* id = addressee(peer, reply);
-    // The same reply once more: a ready-to-use has been sent, or will be.
+    // This is the same reply once more: a ready-to-use has been sent, or will be.
     if (id && (id->state == State::kReplied || id->state == State::kConnected)) return;
     if (!id || id->state != State::kConnecting) {
         const ConnectReject reject = {reply.to, reply.from, kRejectTimeout, {}};
