@@ -34,14 +34,16 @@ struct path {
     const char* host;       /* of the server, at the client */
     struct memory pages;    /* the server's */
     struct memory buffers;  /* of the sessions: questions and answers */
-    int established;        /* sessions that are connected */
+    int established;        /* sessions that are in this state */
     int is_gone;            /* the device has failed: only another dat_ia_open would help */
     int moved;              /* requests that were lost here and have no answer yet */
     int is_left;            /* its loss has been reported, but not yet the end of that */
     unsigned long answered; /* requests */
 };
 
-enum state { AWAITED, CONNECTING, ESTABLISHED };
+/* A server's session is in doubt when the link has been down since it was established: the client
+ * may have left it. */
+enum state { AWAITED, CONNECTING, ESTABLISHED, IN_DOUBT };
 
 /* One connection. Its number is the cookie of its transfers and, as private data of the request,
  * tells the server which session of the client this is: a new connection replaces the old one,
@@ -300,10 +302,16 @@ static void leave(struct path* path) {
 }
 
 /* A server keeps its endpoints: if the link comes back soon, the client has not noticed. */
+static void doubt(struct path* path) {
+    for (struct session* session = sessions; session < sessions + SESSIONS; ++session)
+        if (session->path == path && session->state == ESTABLISHED) session->state = IN_DOUBT;
+    path->established = 0;
+}
+
 static void on_error(struct path* path, const DAT_ASYNCH_ERROR_EVENT_DATA* error) {
     path->is_gone = error->reason == DAT_IA_CATASTROPHIC_ERROR;
     report(path, "%s", path->is_gone ? "the device has failed" : "the link is down");
-    if (is_client) leave(path);
+    is_client ? leave(path) : doubt(path);
 }
 
 /* ---- the loop */

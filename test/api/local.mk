@@ -241,7 +241,7 @@ check_DATA += %reldir%/dat.conf
 CLEANFILES += %reldir%/dat.conf
 %reldir%/dat.conf: Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && for ia in 'soft0:soft0 1' 'soft0-by-interface:lo 0' 'soft0-by-address:127.0.0.1' \
-	    'no-such-device:nonesuch0 1'; do \
+	    'no-such-device:nonesuch0 1' 'no-such-address:192.0.2.1 1'; do \
 	    printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
 	        "$${ia%%:*}" '$(abs_top_builddir)/.libs/libdaplsoft.so.2' "$${ia#*:}"; \
 	done >$@ && \
