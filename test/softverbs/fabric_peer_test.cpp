@@ -107,17 +107,26 @@ TEST(FabricPeer, ThatSendsGarbageLosesItsLinkAndHurtsNobody) {
 
 /// Opens a link with a valid greeting and a real arena, so that the member treats what follows as a
 /// peer's.
-UniqueFd greeted_link(const std::string& path, Process& member) {
+/// @param wanted the member that is to be reached; 0: not said.
+UniqueFd greeted_link(const std::string& path, Process& member, MemberId wanted = 0) {
     UniqueFd link = raw_link(path);
     static UniqueFd arena(memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     require(ftruncate(arena.get(), kArenaSize) == 0, "an arena");
     fcntl(arena.get(), F_ADD_SEALS, F_SEAL_SHRINK);
-    const Hello hello = {kFabricVersion, 9, 77, member.fabric_hash(), kArenaSize, 0};
+    Hello hello = {kFabricVersion, 9, 77, member.fabric_hash(), kArenaSize, 0};
+    hello.wanted = wanted;
     const MessageHeader header = {1, 0, sizeof hello, 0};
     static UniqueFd doorbell(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const int fds[] = {arena.get(), doorbell.get()};
     require(send_record(link.get(), record_of(header, bytes_of(hello)), fds) == 0, "a greeting");
     return link;
+}
+
+/// Until the other end closes it, or has seen that we have.
+void read_to_the_end(UniqueFd& link) {
+    shutdown(link.get(), SHUT_WR);
+    std::array<std::byte, 4096> ignored;
+    while (recv(link.get(), ignored.data(), ignored.size(), 0) > 0) continue;
 }
 
 TEST(FabricPeer, ThatSendsAMalformedRecordLosesItsLinkWithOneMessage) {
@@ -139,6 +148,25 @@ TEST(FabricPeer, ThatSendsAMalformedRecordLosesItsLinkWithOneMessage) {
         EXPECT_EQ(told.find("DAT307"), told.rfind("DAT307")) << told;
         EXPECT_NE(told.find("DAT307"), std::string::npos);
     }
+}
+
+/// Whoever looks for a process that has ended may reach the next one in its slot. Its links count
+/// neither as the peer's nor, when they are closed, as the peer's end.
+TEST(FabricPeer, ThatWantedAnEarlierMemberOfTheSlotHasNoLinkYet) {
+    TemporaryFabric fabric;
+    Member member;
+    const MemberId self = member->member();
+    const std::string told = captured_stderr([&] {
+        UniqueFd stale[] = {greeted_link(fabric.path(), *Process::current(), self + 1),
+                            greeted_link(fabric.path(), *Process::current(), self + 1)};
+        UniqueFd link = greeted_link(fabric.path(), *Process::current(), self);
+        ASSERT_EQ(send_record(link.get(), record_of({99, 0, 0, 0}, {}), {}), 0);
+        read_to_the_end(link);
+        for (UniqueFd& other : stale) read_to_the_end(other);
+    });
+    EXPECT_NE(told.find("a malformed record"), std::string::npos)
+        << "only a peer's link is read: " << told;
+    EXPECT_EQ(told.find("DAT307"), told.rfind("DAT307")) << told;
 }
 
 TEST(FabricPeer, OfAnotherVersionIsRefusedWithAMessage) {

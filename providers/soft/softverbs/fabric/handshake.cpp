@@ -122,6 +122,7 @@ void Process::begin_handshake(const SharedHandshake& handshake) {
                    fabric_hash(),  arena_.size,         arena_.pages_size};
     self_->identity_.program.copy(hello.program.data(), hello.program.size());
     self_->identity_.rank.copy(hello.rank.data(), hello.rank.size());
+    hello.wanted = handshake->wanted.id;
     MessageHeader header = {};
     header.type = static_cast<std::uint16_t>(MessageType::kHello);
     header.length = sizeof hello;
@@ -177,9 +178,12 @@ Process::FoundPeer Process::adopt(Handshake& handshake, Message& message) {
         support::report<support::kFabricVersion>(handshake.pid, hello.version, kFabricVersion);
         return tl::unexpected(EPROTO);
     }
-    // Another member may have taken the slot since the index was read.
+    // Another member may have taken the slot since the index was read. It must not take the link
+    // for its own: the end that connected is about to close it.
     const bool is_wanted = handshake.wanted.id == 0 || handshake.wanted.id == hello.member;
-    if (!is_wanted || hello.fabric != fabric_hash() || hello.member == index_->self().id)
+    const bool is_meant = hello.wanted == 0 || hello.wanted == index_->self().id;
+    if (!is_wanted || !is_meant || hello.fabric != fabric_hash() ||
+        hello.member == index_->self().id)
         return tl::unexpected(ECONNREFUSED);
     auto peer = known_peer(hello.member);
     if (peer && (peer->pid() != handshake.pid || has_all_links(*peer))) {

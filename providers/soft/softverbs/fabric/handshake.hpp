@@ -27,8 +27,11 @@ struct Hello {
     /// faults::Identity of the sender; zeros behind the text, if there is room.
     std::array<char, 64> program = {};
     std::array<char, 16> rank = {};
+    /// The member that the sender connects to; 0: it was connected to. The slot, and with it the
+    /// socket's name, may belong to a later member by now.
+    MemberId wanted = 0;
 };
-static_assert(sizeof(Hello) == 120);
+static_assert(sizeof(Hello) == 128);
 
 /// Checks a peer's memory before it is mapped. A file that can be truncated could kill us with
 /// SIGBUS, and so could huge pages, which a hole in the file may take away for good.

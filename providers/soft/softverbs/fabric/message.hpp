@@ -15,7 +15,7 @@
 namespace softverbs {
 
 /// Incremented with every change of a message, of the index or of the layout of arenas.
-inline constexpr std::uint32_t kFabricVersion = 13;
+inline constexpr std::uint32_t kFabricVersion = 14;
 
 enum class MessageType : std::uint16_t {
     kHello = 1,  ///< first in each direction; carries arena, doorbell and page file
