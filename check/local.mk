@@ -13,10 +13,11 @@ libcheckmodel_la_SOURCES = \
     %reldir%/model/regions.cpp %reldir%/model/regions.hpp \
     %reldir%/model/report.cpp %reldir%/model/report.hpp \
     %reldir%/model/settings.cpp %reldir%/model/settings.hpp \
-    %reldir%/model/symbols.cpp %reldir%/model/symbols.hpp \
+    %reldir%/model/source.cpp %reldir%/model/source.hpp \
     %reldir%/model/transfers.cpp %reldir%/model/transfers.hpp
 
 libdaplcore_la_SOURCES += \
+    %reldir%/dat/audit.cpp %reldir%/dat/audit.hpp %reldir%/dat/page_codes.def \
     %reldir%/dat/checked.cpp %reldir%/dat/checked.hpp \
     %reldir%/dat/connections.cpp \
     %reldir%/dat/entry.hpp \

@@ -17,7 +17,8 @@ namespace check::dat {
 /// `extension` of a checked table points here.
 struct Checked {
     support::ProviderMark mark;  ///< first, for libdat2
-    DAT_PROVIDER inner;          ///< the functions without checks
+    DAT_PROVIDER inner;          ///< the functions without checks of the program, audited or not
+    DAT_PROVIDER provider;       ///< the provider's own
     const DAT_PROVIDER* outer;
     Policy policy;
 };

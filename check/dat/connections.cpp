@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "check/dat/audit.hpp"
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
 
@@ -59,8 +60,16 @@ DAT_RETURN ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUA
     constexpr Text kName("dat_ep_connect");
     const DAT_RETURN refused = check_private_data(checked_of(ep), ep, size, kName.text);
     if (refused != kSuccess) return refused;
+    expect_connection(ep);
     return Call<&DAT_PROVIDER::ep_connect_func, kName>::call(ep, address, qualifier, timeout, size,
                                                              data, quality, flags);
+}
+
+DAT_RETURN ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE like, DAT_TIMEOUT timeout, DAT_COUNT size,
+                          const DAT_PVOID data, DAT_QOS quality) {
+    expect_connection(ep);
+    return Call<&DAT_PROVIDER::ep_dup_connect_func, Text("dat_ep_dup_connect")>::call(
+        ep, like, timeout, size, data, quality);
 }
 
 DAT_RETURN cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size, const DAT_PVOID data) {
@@ -68,6 +77,7 @@ DAT_RETURN cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size, const D
     const Checked& checked = checked_of(cr);
     const DAT_RETURN refused = check_private_data(checked, cr, size, kName.text);
     if (refused != kSuccess) return refused;
+    expect_connection(ep);
     const DAT_RETURN code = Call<&DAT_PROVIDER::cr_accept_func, kName>::call(cr, ep, size, data);
     if (code != kSuccess) return code;
     ended(checked, cr);

@@ -4,6 +4,7 @@
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 
+#include "check/dat/audit.hpp"
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
 
@@ -44,7 +45,10 @@ void end_transfer(const Checked& checked, const char* call,
         const void* shared = receives ? poster->endpoint->shared : nullptr;
         Object* queue = shared ? state.objects.find_live(shared) : poster;
         if (queue && queue->endpoint)
-            state.complete(*queue, {data.user_cookie.as_64, receives, data_of(data)},
+            state.complete(*queue,
+                           {data.user_cookie.as_64, receives, data_of(data),
+                            data.status == DAT_DTO_ERR_RECEIVER_NOT_READY,
+                            data.status == DAT_DTO_ERR_REMOTE_ACCESS},
                            checked.policy, found);
     });
     if (!found.empty()) refuse(checked, domain, found, call);
@@ -66,10 +70,12 @@ void take_event(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
         case DAT_CONNECTION_REQUEST_EVENT:
             return made(kRequest, event.event_data.cr_arrival_event_data.cr_handle, {evd});
         case DAT_CONNECTION_EVENT_ESTABLISHED:
-            return learn_peer(checked, event.event_data.connect_event_data.ep_handle);
+            learn_peer(checked, event.event_data.connect_event_data.ep_handle);
+            return audit_connection(checked, call, event);
         case DAT_CONNECTION_EVENT_DISCONNECTED:
         case DAT_CONNECTION_EVENT_BROKEN:
-            return set_over(event.event_data.connect_event_data.ep_handle);
+            set_over(event.event_data.connect_event_data.ep_handle);
+            return audit_connection(checked, call, event);
         default:
             return;
     }
@@ -110,18 +116,23 @@ DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold
     constexpr Text kName("dat_evd_wait");
     const Checked& checked = checked_of(evd);
     DAT_RETURN code = kSuccess;
+    const AuditedTaking taking(checked, evd);
     const bool is_endless = timeout == DAT_TIMEOUT_INFINITE && checked.policy.checks_for(kQueues);
     if (!is_endless || !check_endless(checked, kName.text, evd, threshold, event, more, code))
         code =
             Call<&DAT_PROVIDER::evd_wait_func, kName>::call(evd, timeout, threshold, event, more);
     if (code == kSuccess) take_event(checked, kName.text, evd, *event);
+    taking.end(kName.text, code);
     return code;
 }
 
 DAT_RETURN evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT* event) {
     constexpr Text kName("dat_evd_dequeue");
+    const Checked& checked = checked_of(evd);
+    const AuditedTaking taking(checked, evd);
     const DAT_RETURN code = Call<&DAT_PROVIDER::evd_dequeue_func, kName>::call(evd, event);
-    if (code == kSuccess) take_event(checked_of(evd), kName.text, evd, *event);
+    if (code == kSuccess) take_event(checked, kName.text, evd, *event);
+    taking.end(kName.text, code);
     return code;
 }
 

@@ -3,8 +3,10 @@
 /// Posts of dat_extension_op. Other operations pass through.
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_iw_extensions.h>
 #include <dat2/dat_opendat.h>
 
+#include "check/dat/audit.hpp"
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
 #include "check/dat/post.hpp"
@@ -106,6 +108,7 @@ DAT_RETURN entry::handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation
     va_copy(copy, arguments);
     const bool posts = read(posting, static_cast<unsigned>(operation), copy);
     va_end(copy);
+    if (operation == DAT_IW_SOCKET_CONNECT_OP) expect_connection(handle);
     if (!posts && may_share(static_cast<unsigned>(operation))) note_sharing(handle);
     const auto pass = [&](const DAT_PROVIDER& inner) {
         return inner.handle_extendedop_func(handle, operation, arguments);

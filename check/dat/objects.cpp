@@ -186,6 +186,9 @@ DAT_RETURN ep_reset(DAT_EP_HANDLE ep) {
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         Object* object = state.objects.find_live(ep);
         if (!object || !object->endpoint) return;
+        Endpoint& endpoint = *object->endpoint;
+        endpoint.has_unfollowed |= !endpoint.requests.empty() || !endpoint.receives.empty();
+        endpoint.connection = Connection::kUnknown;
         state.end_transfers(*object);
         object->endpoint->is_over = false;
         object->endpoint->is_accepting = object->endpoint->may_receive = false;

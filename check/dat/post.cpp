@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "check/dat/post.hpp"
 
+#include "check/dat/audit.hpp"
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
 
@@ -69,6 +70,7 @@ Domain begin(const Checked& checked, const Posting& posting, const Transfer*& tr
                                                             : endpoint.most_request_segments);
         const Post post = post_of(posting, segments.all());
         const Transfer* begun = state.begin(*poster, post, checked.policy, found);
+        poster->endpoint->has_unfollowed |= !posting.is_followed;
         if (posting.is_followed && code_after(checked, found) == kSuccess)
             transfer = begun;
         else
@@ -156,6 +158,16 @@ DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPL
     return posted(posting, [&](const DAT_PROVIDER& inner) {
         return inner.ep_post_rdma_read_func(ep, segments, local, cookie, remote, flags);
     });
+}
+
+/// The target is a window, which the checks do not know.
+DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET* local,
+                                    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
+                                    DAT_COMPLETION_FLAGS flags) {
+    ensure_known(checked_of(ep), ep);
+    leave_unfollowed(ep);
+    return Call<&DAT_PROVIDER::ep_post_rdma_read_to_rmr_func,
+                Text("dat_ep_post_rdma_read_to_rmr")>::call(ep, local, cookie, remote, flags);
 }
 
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,

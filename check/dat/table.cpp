@@ -2,6 +2,7 @@
 #include "check/dat/table.hpp"
 #include "check/model/settings.hpp"
 
+#include "check/dat/audit.hpp"
 #include "check/dat/checked.hpp"
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
@@ -60,10 +61,8 @@ void check_changes(DAT_PROVIDER& table) {
     CHECKED(evd_post_se);
     CHECKED(evd_set_unwaitable);
     CHECKED(evd_clear_unwaitable);
-    CHECKED(ep_dup_connect);
     CHECKED(ep_common_connect);
     CHECKED(ep_set_watermark);
-    CHECKED(ep_post_rdma_read_to_rmr);
     CHECKED(rmr_bind);
     CHECKED(srq_resize);
     CHECKED(srq_set_lw);
@@ -71,6 +70,7 @@ void check_changes(DAT_PROVIDER& table) {
     OWN(ep_modify);
     OWN(ep_reset);
     OWN(ep_connect);
+    OWN(ep_dup_connect);
     OWN(ep_disconnect);
 }
 
@@ -110,6 +110,7 @@ void check_transfers(DAT_PROVIDER& table) {
     OWN(ep_post_send);
     OWN(ep_post_recv);
     OWN(ep_post_rdma_read);
+    OWN(ep_post_rdma_read_to_rmr);
     OWN(ep_post_rdma_write);
     OWN(ep_post_send_with_invalidate);
     OWN(srq_post_recv);
@@ -135,7 +136,9 @@ void decorate(DAT_PROVIDER& table, const Policy& policy) {
     Checked* checked = entry_for(table);
     if (!checked) return;
     checked->mark = *static_cast<const support::ProviderMark*>(table.extension);
+    checked->provider = table;
     checked->inner = table;
+    if (policy.checks_for(kAudit)) audit(checked->inner);
     checked->outer = &table;
     checked->policy = policy;
     table.extension = checked;

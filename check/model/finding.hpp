@@ -19,7 +19,8 @@ enum Check : unsigned {
     kOrder = 8,
     kLife = 16,
     kPortability = 32,
-    kAllChecks = 63
+    kAllChecks = 63,  ///< of the program
+    kAudit = 64       ///< of the provider
 };
 
 enum class Action { kReport, kFail, kAbort };
@@ -48,6 +49,8 @@ enum class Kind : unsigned {
     kRight,
     kZone,
     kEnded,
+    kUnmapped,
+    kRefused,
     kChanged,
     kOverlap,
     kFreedInFlight,
@@ -55,6 +58,7 @@ enum class Kind : unsigned {
     kNeverSignalled,
     kEndlessWait,
     kUnacknowledged,
+    kNoReceive,
     kLeft,
     kUsedAfterFree,
     kOtherOwner,
@@ -65,18 +69,23 @@ enum class Kind : unsigned {
     kMisaligned,
     kElsewhere,
     kSendsFirst,
-    kLateReceive
+    kLateReceive,
+    kUnnamedCode,
+    kUnknownCompletion,
+    kLostTransfers,
+    kToldTwice
 };
-inline constexpr unsigned kKinds = 23;
+inline constexpr unsigned kKinds = 30;
 
 /// @return the check to which a kind belongs.
 constexpr Check check_of(Kind kind) {
-    return kind <= Kind::kEnded            ? kMemory
-           : kind <= Kind::kFreedInFlight  ? kBuffers
-           : kind <= Kind::kUnacknowledged ? kQueues
-           : kind <= Kind::kInUse          ? kLife
-           : kind <= Kind::kMisaligned     ? kOrder
-                                           : kPortability;
+    return kind <= Kind::kRefused         ? kMemory
+           : kind <= Kind::kFreedInFlight ? kBuffers
+           : kind <= Kind::kNoReceive     ? kQueues
+           : kind <= Kind::kInUse         ? kLife
+           : kind <= Kind::kMisaligned    ? kOrder
+           : kind <= Kind::kLateReceive   ? kPortability
+                                          : kAudit;
 }
 
 /// Identifies an adapter instance or device: keys and findings are counted for each.
@@ -87,10 +96,11 @@ struct Finding {
     Kind kind{};
     const char* call = "";  ///< the program's call
     static constexpr int kRemoteSegment = -1;
-    int segment = 0;              ///< its index, or kRemoteSegment
-    std::uint64_t address = 0;    ///< of the segment
-    std::uint64_t length = 0;     ///< of the segment
-    std::uint64_t key = 0;        ///< of the segment
+    static constexpr int kAskedSegment = -2;  ///< memory here that a peer asked for
+    int segment = 0;                          ///< its index, or one of these
+    std::uint64_t address = 0;                ///< of the segment
+    std::uint64_t length = 0;                 ///< of the segment
+    std::uint64_t key = 0;                    ///< of the segment
     const char* what = "";        ///< the right that lacks, the kind of an object, or the need
     std::uint64_t number = 0;     ///< what was counted
     std::uint64_t limit = 0;      ///< what may be counted

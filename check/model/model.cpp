@@ -214,6 +214,8 @@ Transfer* Model::begin(Object& poster, const Post& post, const Policy& policy, F
     transfer.place = post.place;
     transfer.cookie = post.cookie;
     transfer.is_suppressed = post.is_suppressed;
+    transfer.remote = post.remote;
+    endpoint.end_is_told = false;
     add_pieces(poster, post, policy, transfer, found);
     if (policy.checks_for(kMemory)) check_remote(poster, post, found);
     if (policy.checks_for(kQueues)) check_queue(poster, post, found);
@@ -270,13 +272,41 @@ void Model::check_unchanged(Domain owner, const Transfer& transfer, Found& found
     }
 }
 
+void Model::add_refusal(const Endpoint& endpoint, const Transfer& done, Found& found) {
+    if (endpoint.peer && objects.find_live(endpoint.peer)) return;
+    Finding& finding = found.add(Kind::kRefused);
+    finding.segment = Finding::kRemoteSegment;
+    finding.address = done.remote.address;
+    finding.length = done.remote.length;
+    finding.key = done.remote.key;
+    finding.other_call = done.call;
+    finding.other.place = done.place;
+}
+
+void Model::add_no_receive(const Endpoint& endpoint, const Transfer& done, Found& found) {
+    Finding& finding = found.add(Kind::kNoReceive);
+    finding.other_call = done.call;
+    finding.other.place = done.place;
+    const Object* peer = endpoint.peer ? objects.find_live(endpoint.peer) : nullptr;
+    if (peer) finding.made = peer->made;
+}
+
 void Model::complete(Object& poster, const Completion& completion, const Policy& policy,
                      Found& found) {
     Endpoint& endpoint = *poster.endpoint;
     const bool is_receive = completion.is_receive;
     TransferList& list = is_receive ? endpoint.receives : endpoint.requests;
     const auto done = completed(list, completion.cookie);
-    if (done == list.end()) return;
+    if (done == list.end()) {
+        if (!policy.checks_for(kAudit) || endpoint.has_unfollowed || endpoint.is_datagram) return;
+        Finding& finding = found.add(Kind::kUnknownCompletion);
+        finding.number = completion.cookie;
+        finding.made = poster.made;
+        return;
+    }
+    if (completion.was_refused && policy.checks_for(kMemory)) add_refusal(endpoint, *done, found);
+    if (completion.lacked_receive && policy.checks_for(kQueues))
+        add_no_receive(endpoint, *done, found);
     if (policy.checks_for(kBuffers)) check_unchanged(poster.owner, *done, found);
     targets.remove(*done);
     if (policy.checks_for(kBuffers) && completion.length > 0) check_overlap(list, *done, found);
@@ -294,6 +324,26 @@ void Model::end_transfers(Object& poster) {
     while (!endpoint.receives.empty()) drop(poster, true, endpoint.receives.begin());
     while (!endpoint.requests.empty()) drop(poster, false, endpoint.requests.begin());
     endpoint.suppressed = 0;
+}
+
+bool Model::find_lost(const void* queue, Found& found) {
+    const auto count = [](const TransferList& list) {
+        return std::count_if(list.begin(), list.end(),
+                             [](const Transfer& transfer) { return !transfer.is_suppressed; });
+    };
+    objects.for_each(nullptr, [&](const void*, const Object& object) NO_THREAD_SAFETY_ANALYSIS {
+        const Endpoint* endpoint = object.is_live ? object.endpoint : nullptr;
+        if (!endpoint || !endpoint->end_is_told || endpoint->has_unfollowed || !found.empty())
+            return;
+        auto lost = endpoint->request_queue == queue ? count(endpoint->requests) : 0;
+        if (endpoint->receive_queue == queue && !endpoint->shared)
+            lost += count(endpoint->receives);
+        if (lost == 0) return;
+        Finding& finding = found.add(Kind::kLostTransfers);
+        finding.number = static_cast<std::uint64_t>(lost);
+        finding.made = object.made;
+    });
+    return !found.empty();
 }
 
 bool Model::is_over(const void* handle, const Object& poster) {

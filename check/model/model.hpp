@@ -32,6 +32,8 @@ struct Completion {
     std::uint64_t cookie;  ///< of the post
     bool is_receive;
     std::uint64_t length;  ///< bytes that it has brought
+    bool lacked_receive;   ///< the peer had posted none
+    bool was_refused;      ///< the peer does not permit the access to its memory
 };
 
 /// Counts the findings of one kind.
@@ -62,6 +64,9 @@ class Model {
     /// Searches for the endpoint of this process to which one is connected, by the names of both
     /// ends.
     void find_peer(const void* handle, Object& poster) REQUIRES(mutex);
+    /// Searches for an endpoint whose connection has ended, and which still has transfers although
+    /// the queue of their completions is empty. @return whether there is one.
+    bool find_lost(const void* queue, Found& found) REQUIRES(mutex);
     /// Searches for a transfer that uses a region. @return whether there is one.
     bool find_use(Domain owner, std::uint64_t key, Found& found) REQUIRES(mutex);
 
@@ -93,6 +98,11 @@ class Model {
     void check_fence(const Endpoint& endpoint, const Post& post, const Transfer& transfer,
                      Found& found) REQUIRES(mutex);
     void check_portability(const Object& poster, const Post& post, Found& found) REQUIRES(mutex);
+    /// Leaves out memory of this process, which the post was checked for.
+    void add_refusal(const Endpoint& endpoint, const Transfer& done, Found& found) REQUIRES(mutex);
+    /// Names the peer, if it is in this process.
+    void add_no_receive(const Endpoint& endpoint, const Transfer& done, Found& found)
+        REQUIRES(mutex);
     void check_unchanged(Domain owner, const Transfer& transfer, Found& found) REQUIRES(mutex);
     void drop(Object& poster, bool is_receive, TransferList::iterator transfer) REQUIRES(mutex);
     Object* queue_of(const Object& poster, bool is_receive) REQUIRES(mutex);

@@ -25,10 +25,12 @@ struct Object {
     // The next two are for adapters.
     bool knows_limits = false;   ///< the program has asked for them
     bool shares_memory = false;  ///< by more than the rights of regions
-    // The next three are for queues of events.
+    // The next five are for queues of events.
     std::uint64_t length = 0;       ///< entries that the program asked for
     std::uint64_t outstanding = 0;  ///< transfers posted whose completions come here
     bool feeds_itself = false;      ///< its events need no other object
+    int takers = 0;                 ///< calls that may be taking an event
+    bool may_lack_events = false;   ///< a connection has ended whose completions come here
     std::uint64_t taken = 0;        ///< events of this object that wait for an acknowledgement
     /// The queues that this object feeds.
     const void* feeds[3] = {};

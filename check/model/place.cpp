@@ -4,13 +4,12 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <link.h>
-#include <sys/auxv.h>
 #include <unwind.h>
 
 #include <cstring>
 #include <string_view>
 
-#include "check/model/symbols.hpp"
+#include "check/model/source.hpp"
 #include "support/base/processor.hpp"
 
 namespace check {
@@ -65,14 +64,6 @@ std::uintptr_t offset_in(const void* address, const void* base) {
     return header.e_type == ET_EXEC ? value : value - reinterpret_cast<std::uintptr_t>(base);
 }
 
-/// The linker knows the program's own file by the name it was started with, which may be relative.
-const char* path_of(const Dl_info& info) {
-    Dl_info main;
-    const void* entry = reinterpret_cast<const void*>(getauxval(AT_ENTRY));
-    const bool is_main = dladdr(entry, &main) && main.dli_fbase == info.dli_fbase;
-    return is_main ? "/proc/self/exe" : info.dli_fname;
-}
-
 }  // namespace
 
 Place calling_place() {
@@ -96,9 +87,12 @@ std::string name_of(Place place) {
     if (!dladdr(call, &info)) return fmt::format("{}", call);
     const std::uintptr_t offset = offset_in(call, info.dli_fbase);
     const std::string object = fmt::format("{}+{:#x}", file_name(info.dli_fname), offset);
-    std::string function = function_in(path_of(info), offset);
-    if (function.empty() && info.dli_sname) function = info.dli_sname;
-    return function.empty() ? object : fmt::format("{} ({})", function, object);
+    Source source = source_of(call);
+    if (source.function.empty() && info.dli_sname) source.function = info.dli_sname;
+    const std::string line =
+        source.line ? fmt::format("{}:{}, ", source.file, source.line) : std::string();
+    if (source.function.empty()) return line + object;
+    return fmt::format("{} ({}{})", source.function, line, object);
 }
 
 }  // namespace check

@@ -28,8 +28,10 @@ Origin here();
 /// @return whole milliseconds since then.
 std::int64_t milliseconds_since(const Origin& origin);
 
-/// @return "FUNCTION (OBJECT+0xOFFSET)", where the offset is the one that addr2line takes; without
-/// the function if the object's file has been stripped and does not export it. Allocates.
+/// @return "FUNCTION (FILE:LINE, OBJECT+0xOFFSET)", where the offset is the one that addr2line
+/// takes; without FILE and LINE if the object has no debug information, without the function if it
+/// has been stripped and does not export it, and mostly without both on a machine without libdw.
+/// Allocates; no lock may be held.
 std::string name_of(Place place);
 
 }  // namespace check

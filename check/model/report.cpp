@@ -15,8 +15,8 @@
 namespace check {
 namespace {
 
-constexpr const char* kCheckNames[] = {"memory", "buffers", "queues",
-                                       "order",  "life",    "portability"};
+constexpr const char* kCheckNames[] = {"memory", "buffers",     "queues", "order",
+                                       "life",   "portability", "audit"};
 
 const char* word_of(Check check) {
     int bit = 0;
@@ -27,6 +27,9 @@ const char* word_of(Check check) {
 std::string segment_of(const Finding& finding) {
     if (finding.segment == Finding::kRemoteSegment)
         return fmt::format("the remote segment ({:#x}, {} bytes)", finding.address, finding.length);
+    if (finding.segment == Finding::kAskedSegment)
+        return fmt::format("what the peer asked for ({:#x}, {} bytes)", finding.address,
+                           finding.length);
     return fmt::format("segment {} ({:#x}, {} bytes)", finding.segment, finding.address,
                        finding.length);
 }
@@ -59,6 +62,7 @@ struct Teller {
     void tell_life() const;
     void tell_order() const;
     void tell_portability() const;
+    void tell_audit() const;
     void tell() const;
 };
 
@@ -77,6 +81,12 @@ void Teller::tell_memory() const {
         case Kind::kZone:
             return say<support::kCheckZone>(segment, words.key, finding.key, made, words.zone,
                                             words.users);
+        case Kind::kRefused:
+            return say<support::kCheckRefused>(
+                segment, words.key, finding.key,
+                fmt::format("{} at {}", finding.other_call, name_of(finding.other.place)));
+        case Kind::kUnmapped:
+            return say<support::kCheckUnmapped>(segment, words.key, finding.key, made);
         default:
             return say<support::kCheckEnded>(segment, words.key, finding.key, made,
                                              name_of(finding.ended.place),
@@ -104,6 +114,11 @@ void Teller::tell_queues() const {
         say<support::kCheckNeverSignalled>(finding.number, words.poster, made);
     else if (finding.kind == Kind::kUnacknowledged)
         say<support::kCheckUnacknowledged>(finding.number, finding.what, made);
+    else if (finding.kind == Kind::kNoReceive)
+        say<support::kCheckNoReceive>(
+            fmt::format("{} at {}", finding.other_call, name_of(finding.other.place)),
+            finding.made.place ? fmt::format(", the {} made at {}", words.poster, made)
+                               : std::string());
     else
         say<support::kCheckEndlessWait>(*finding.what ? finding.what : words.queue, made);
 }
@@ -146,6 +161,18 @@ void Teller::tell_portability() const {
         say<support::kCheckLateReceive>(made);
 }
 
+void Teller::tell_audit() const {
+    const std::string made = name_of(finding.made.place);
+    if (finding.kind == Kind::kUnnamedCode)
+        say<support::kCheckUnnamedCode>(finding.number, finding.call);
+    else if (finding.kind == Kind::kUnknownCompletion)
+        say<support::kCheckUnknownCompletion>(finding.number, words.poster, made);
+    else if (finding.kind == Kind::kLostTransfers)
+        say<support::kCheckLostTransfers>(finding.number, words.poster, made, words.queue);
+    else
+        say<support::kCheckToldTwice>(finding.what, words.poster, made);
+}
+
 void Teller::tell() const {
     switch (check_of(finding.kind)) {
         case kMemory:
@@ -158,6 +185,8 @@ void Teller::tell() const {
             return tell_order();
         case kPortability:
             return tell_portability();
+        case kAudit:
+            return tell_audit();
         default:
             return tell_life();
     }

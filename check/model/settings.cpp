@@ -21,7 +21,8 @@ struct Word {
 };
 constexpr Word<unsigned> kChecks[] = {
     {"off", 0},          {"on", kAllChecks}, {"memory", kMemory}, {"buffers", kBuffers},
-    {"queues", kQueues}, {"order", kOrder},  {"life", kLife},     {"portability", kPortability}};
+    {"queues", kQueues}, {"order", kOrder},  {"life", kLife},     {"portability", kPortability},
+    {"audit", kAudit}};
 constexpr Word<Action> kActions[] = {
     {"report", Action::kReport}, {"fail", Action::kFail}, {"abort", Action::kAbort}};
 
@@ -51,7 +52,7 @@ unsigned checks_of(Setting setting, std::string_view ia_name) {
             checks |= *known;
         else
             tell_bad(setting, ia_name, word,
-                     "off, on, memory, buffers, queues, order, life or portability",
+                     "off, on, memory, buffers, queues, order, life, portability or audit",
                      "the other checks");
     }
     return checks;

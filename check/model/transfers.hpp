@@ -36,6 +36,7 @@ struct Transfer {
     /// this one was posted.
     const char* overlapped_call = nullptr;
     Place overlapped_place = nullptr;
+    Segment remote{};  ///< memory of the peer; of no length if it uses none
     int pieces_count = 0;
     Piece pieces[kMostPieces];
 };
@@ -71,6 +72,9 @@ class Targets {
         targets_;
 };
 
+/// What the events of an endpoint have told of its connection.
+enum class Connection { kUnknown, kEstablished, kEnded };
+
 /// An endpoint or a shared receive queue, to which transfers are posted.
 struct Endpoint {
     explicit Endpoint(Arena& arena)
@@ -98,6 +102,10 @@ struct Endpoint {
     bool may_receive = false;   ///< its peer may send
     bool had_receive = false;   ///< a receive was posted
     bool has_received = false;
+    // For the audit.
+    bool has_unfollowed = false;  ///< events may come that are not of receives and requests
+    bool end_is_told = false;     ///< and nothing was posted since
+    Connection connection = Connection::kUnknown;
     TransferList receives;  ///< in the order of posting
     TransferList requests;
 };

@@ -10,6 +10,7 @@
 #include "check/verbs/context.hpp"
 #include "check/verbs/objects.hpp"
 #include "check/verbs/routed.hpp"
+#include "providers/soft/softverbs/failure.hpp"
 #include "providers/soft/softverbs/verbs/event_object.hpp"
 
 namespace check::verbs {
@@ -37,7 +38,10 @@ void end_transfer(Model& state, const ibv_cq* cq, const ibv_wc& wc, Found& found
     const void* shared = receives ? poster->endpoint->shared : nullptr;
     Object* queue = shared ? state.objects.find_live(shared) : poster;
     if (queue && queue->endpoint)
-        state.complete(*queue, {wc.wr_id, receives, data_of(wc)}, policy(), found);
+        state.complete(*queue,
+                       {wc.wr_id, receives, data_of(wc), wc.status == IBV_WC_RNR_RETRY_EXC_ERR,
+                        wc.status == IBV_WC_REM_ACCESS_ERR},
+                       policy(), found);
 }
 
 void take(ibv_cq* cq, const char* call, const ibv_wc* wc, int count) {
@@ -146,10 +150,34 @@ void Checked<soft0_ibv_ack_cq_events>::call(const char*, ibv_cq* cq, unsigned co
     soft0_ibv_ack_cq_events(cq, count);
 }
 
-int Checked<soft0_ibv_get_async_event>::call(const char*, ibv_context* context,
+namespace {
+
+/// Compares what a peer was refused here with the regions that peers may use. The event keeps the
+/// queue pair until it is acknowledged.
+void tell_refusal(ibv_qp& qp, const char* call) {
+    ::verbs::QueuePairFailure failure{};
+    if (!softverbs_failure_of(&qp, &failure) || !failure.asked_by_peer || failure.is_receive ||
+        failure.is_window)
+        return;
+    const Segment asked{failure.address, failure.length, failure.key};
+    Found found;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        if (!state.remote_regions.check(kProcess, asked, rights_of(failure.rights), zone_of(qp.pd),
+                                        found))
+            (found.end() - 1)->segment = Finding::kAskedSegment;
+    });
+    if (!found.empty()) refuse(found, call);
+}
+
+}  // namespace
+
+int Checked<soft0_ibv_get_async_event>::call(const char* call, ibv_context* context,
                                              ibv_async_event* event) {
     const int code = soft0_ibv_get_async_event(context, event);
-    if (code == 0) count_taken(softverbs::object_of(*event).object, true, 1);
+    if (code != 0) return code;
+    count_taken(softverbs::object_of(*event).object, true, 1);
+    if (event->event_type == IBV_EVENT_QP_ACCESS_ERR && policy().checks_for(kMemory))
+        tell_refusal(*event->element.qp, call);
     return code;
 }
 

@@ -6,13 +6,6 @@
 namespace check::verbs {
 namespace {
 
-unsigned rights_of(unsigned access) {
-    return ((access & IBV_ACCESS_LOCAL_WRITE) ? kLocalWrite : 0u) |
-           ((access & IBV_ACCESS_REMOTE_READ) ? kRemoteRead : 0u) |
-           ((access & IBV_ACCESS_REMOTE_WRITE) ? kRemoteWrite : 0u) |
-           ((access & IBV_ACCESS_REMOTE_ATOMIC) ? kRemoteAtomic : 0u);
-}
-
 constexpr unsigned kAllRights = kLocalWrite | kRemoteRead | kRemoteWrite | kRemoteAtomic;
 
 /// A region as the program asked for it.

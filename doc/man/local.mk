@@ -56,6 +56,10 @@ CLEANFILES += %reldir%/calls.stamp %reldir%/man3/*.3
 %reldir%/calls.stamp: %reldir%/calls $(dat2include_HEADERS) doc/thread-safety.md Makefile
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/man3 && rm -f %reldir%/man3/*.3 && \
 	  $(PERL) $(srcdir)/%reldir%/calls write $(srcdir) %reldir%/man3 $(RELEASE_DATE) && touch $@
+# What audits compare with (check/dat/audit.cpp).
+page-codes:
+	{ sed -n '/^PAGE(/q; p' $(srcdir)/check/dat/page_codes.def && $(PERL) $(srcdir)/%reldir%/calls codes $(srcdir); } >page_codes.new
+	mv page_codes.new $(srcdir)/check/dat/page_codes.def
 made_call_pages = %reldir%/calls.stamp
 installed_call_pages = install-call-pages
 uninstalled_call_pages = uninstall-call-pages
@@ -68,4 +72,4 @@ endif
 all-local: $(made_call_pages)
 install-data-local: $(installed_call_pages)
 uninstall-local: $(uninstalled_call_pages)
-.PHONY: $(installed_call_pages) $(uninstalled_call_pages)
+.PHONY: page-codes $(installed_call_pages) $(uninstalled_call_pages)

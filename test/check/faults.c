@@ -3,6 +3,10 @@
 
 #include <dat2/dat_ib_extensions.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test/check/program.h"
 
@@ -72,6 +76,17 @@ static void ended(int wrong) {
     free_region(&to);
 }
 
+static void unmapped(int wrong) {
+    struct region to;
+    char* bytes = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must(register_in(pz, &to, bytes, DAT_MEM_PRIV_ALL_FLAG), "dat_lmr_create");
+    if (wrong) munmap(bytes, LENGTH);
+    receive_into(there, segment_of(&to, 0, 8));
+    disconnect_both();
+    must(dat_lmr_free(to.lmr), "dat_lmr_free");
+    if (!wrong) munmap(bytes, LENGTH);
+}
+
 /* Writes to the peer, which is in this process too. */
 static void write_to(struct region* to, int privileges, int offset) {
     static char bytes[LENGTH];
@@ -95,6 +110,61 @@ static void remote_right(int wrong) {
 static void remote_range(int wrong) {
     struct region to;
     write_to(&to, DAT_MEM_PRIV_ALL_FLAG, LENGTH - (wrong ? 7 : 8));
+}
+
+/* What a process offers to its peer, as private data of the connection. */
+struct offer {
+    DAT_VADDR address;
+    DAT_RMR_CONTEXT context;
+};
+
+/* The peer: a forked child. It writes a byte to `ready` when it listens, and when it has heard that
+ * the connection is established: an end before that would be told in its place. */
+static void offer_memory(int privileges, int ready) {
+    static char bytes[LENGTH];
+    struct region region;
+    open_adapter();
+    must(register_in(pz, &region, bytes, privileges), "dat_lmr_create");
+    struct offer offer = {(DAT_VADDR)(uintptr_t)bytes, region.remote_context};
+    DAT_EP_HANDLE ep = make_ep(NULL);
+    listen_for(QUALIFIER + 1);
+    if (write(ready, "", 1) != 1) exit(1);
+    must(dat_cr_accept(next(requests).event_data.cr_arrival_event_data.cr_handle, ep, sizeof offer,
+                       &offer),
+         "dat_cr_accept");
+    next(connections); /* established */
+    if (write(ready, "", 1) != 1) exit(1);
+    next(connections); /* ended */
+}
+
+static void refused(int wrong) {
+    struct region from = make_region(), to;
+    struct offer offer;
+    int ready[2];
+    char byte;
+    if (pipe(ready) != 0) exit(1);
+    const pid_t peer = fork();
+    if (peer == 0) {
+        offer_memory(wrong ? DAT_MEM_PRIV_READ_FLAG : DAT_MEM_PRIV_ALL_FLAG, ready[1]);
+        _exit(0);
+    }
+    if (read(ready[0], &byte, 1) != 1) exit(1);
+    DAT_EP_HANDLE ep = make_ep(NULL);
+    must(connect_to(ep, QUALIFIER + 1, 0, NULL), "dat_ep_connect");
+    const DAT_EVENT established = next(connections);
+    if (read(ready[0], &byte, 1) != 1) exit(1);
+    memcpy(&offer, established.event_data.connect_event_data.private_data, sizeof offer);
+    to.bytes = (char*)(uintptr_t)offer.address;
+    to.remote_context = offer.context;
+    DAT_LMR_TRIPLET segment = segment_of(&from, 0, 8);
+    DAT_RMR_TRIPLET target = target_of(&to, 0, 8);
+    must(dat_ep_post_rdma_write(ep, 1, &segment, numbered(1), &target, DAT_COMPLETION_DEFAULT_FLAG),
+         "dat_ep_post_rdma_write");
+    next(sends);
+    dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
+    must(dat_ep_free(ep), "dat_ep_free");
+    waitpid(peer, NULL, 0);
+    free_region(&from);
 }
 
 /* -- buffers in flight ----------------------------------------------------------------- */
@@ -171,6 +241,17 @@ static void never_signalled(int wrong) {
     free_region(&to);
 }
 
+/* With DAPL_RNR_RETRY: otherwise the wrong one waits for a receive. */
+static void no_receive(int wrong) {
+    struct region from = make_region(), to = make_region();
+    if (!wrong) receive_into(there, segment_of(&to, 0, 8));
+    send_from(here, segment_of(&from, 0, 8), DAT_COMPLETION_DEFAULT_FLAG);
+    next(sends);
+    disconnect_both();
+    free_region(&from);
+    free_region(&to);
+}
+
 /* With OPENDAT_CHECK_ACTION=abort, or fail: otherwise the wrong one never ends. */
 static void endless_wait(int wrong) {
     DAT_EVD_HANDLE evd = make_evd(8, DAT_EVD_DTO_FLAG);
@@ -201,7 +282,7 @@ static void other_ia(int wrong) {
     DAT_IA_HANDLE other;
     DAT_PZ_HANDLE zone;
     DAT_EP_HANDLE ep;
-    must(dat_ia_open("soft0", 8, &other_async, &other), "dat_ia_open");
+    must(dat_ia_open((char*)ia_name, 8, &other_async, &other), "dat_ia_open");
     must(dat_pz_create(other, &zone), "dat_pz_create");
     if (dat_ep_create(ia, wrong ? zone : pz, receives, sends, connections, NULL, &ep) ==
         DAT_SUCCESS)
@@ -352,13 +433,16 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"no_right", no_right},
                                {"other_zone", other_zone},
                                {"ended", ended},
+                               {"unmapped", unmapped},
                                {"remote_right", remote_right},
                                {"remote_range", remote_range},
+                               {"refused", refused},
                                {"changed", changed},
                                {"overlap", overlap},
                                {"freed_in_flight", freed_in_flight},
                                {"queue_too_small", queue_too_small},
                                {"never_signalled", never_signalled},
+                               {"no_receive", no_receive},
                                {"endless_wait", endless_wait},
                                {"left", left},
                                {"used_after_free", used_after_free},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * Runs one case of faults.c: `program CASE right|wrong`. Both print nothing themselves; the checks
- * tell what the wrong one does.
+ * Runs one case of faults.c: `program CASE right|wrong [IA ADDRESS]`. Both print nothing
+ * themselves; the checks tell what the wrong one does.
  */
 #include "test/check/program.h"
 
@@ -14,6 +14,8 @@
 
 #include "test/check/faults.h"
 
+const char* ia_name = "soft0";
+static const char* ia_address = "127.0.0.1";
 DAT_IA_HANDLE ia;
 DAT_PZ_HANDLE pz;
 DAT_EVD_HANDLE async, requests, connections, sends, receives;
@@ -97,7 +99,7 @@ DAT_RETURN connect_to(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier, DAT_COUNT size,
     struct sockaddr_in address;
     memset(&address, 0, sizeof address);
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = inet_addr(ia_address);
     return dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&address, qualifier, DAT_TIMEOUT_INFINITE, size,
                           data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
@@ -132,14 +134,18 @@ void receive_into(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET segment) {
          "dat_ep_post_recv");
 }
 
-static void open_all(void) {
+void open_adapter(void) {
     async = DAT_HANDLE_NULL;
-    must(dat_ia_open("soft0", 8, &async, &ia), "dat_ia_open");
+    must(dat_ia_open((char*)ia_name, 8, &async, &ia), "dat_ia_open");
     must(dat_pz_create(ia, &pz), "dat_pz_create");
     requests = make_evd(8, DAT_EVD_CR_FLAG);
     connections = make_evd(8, DAT_EVD_CONNECTION_FLAG);
     sends = make_evd(8, DAT_EVD_DTO_FLAG);
     receives = make_evd(8, DAT_EVD_DTO_FLAG);
+}
+
+static void open_all(void) {
+    open_adapter();
     here = make_ep(NULL);
     there = make_ep(NULL);
     connect_both(here, there);
@@ -159,7 +165,11 @@ static void close_all(void) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 3) return 2;
+    if (argc != 3 && argc != 5) return 2;
+    if (argc == 5) {
+        ia_name = argv[3];
+        ia_address = argv[4];
+    }
     const int wrong = strcmp(argv[2], "wrong") == 0;
     for (const struct fault* fault = faults; fault->name; ++fault) {
         if (strcmp(argv[1], fault->name) != 0) continue;

@@ -34,7 +34,7 @@ finds() {
 }
 
 @test "memory: a key that no region has" {
-    finds not_registered DAT401 "ibv_post_send at [a-z_]+ \(verbs_program\+0x[0-9a-f]+\): segment 0 \(.*, 8 bytes\) names key 0x7fffff01.*the buffer's region has key"
+    finds not_registered DAT401 "ibv_post_send at [a-z_]+ \(([a-z_]+\.c:[0-9]+, )?verbs_program\+0x[0-9a-f]+\): segment 0 \(.*, 8 bytes\) names key 0x7fffff01.*the buffer's region has key"
 }
 
 @test "memory: a segment that leaves its region by one byte" {
@@ -53,12 +53,23 @@ finds() {
     finds ended DAT405 "ibv_post_send at [a-z_]+ .* registered at ended .* and freed at ended "
 }
 
+@test "memory: a region whose memory was unmapped" {
+    finds unmapped DAT406 "ibv_post_recv at receive_into .*, 8 bytes\) lies in the region of key .* \(registered at unmapped .*\), but is not mapped"
+}
+
 @test "memory: a write to a region of this process that peers may only read" {
     finds remote_right DAT403 "ibv_post_send at [a-z_]+ .*: the remote segment \(.*, 8 bytes\) needs the right to remote write"
 }
 
 @test "memory: a write that leaves a region of this process" {
     finds remote_range DAT402 "ibv_post_send at [a-z_]+ .*: the remote segment \(.*, 8 bytes\) is not within the region of key .*, 4096 bytes, registered at make_region "
+}
+
+@test "memory: the end that was asked for memory is told when it takes the event" {
+    run_case --check asked right
+    never grep -q '\[DAT4' "$BATS_TEST_TMPDIR/told"
+    run_case --check asked wrong || [ $? -eq 99 ]
+    grep -E "ibv_get_async_event at asked .*: what the peer asked for \(.*, 8 bytes\) is not within the region of key .*, registered at make_region .*DAT402" "$BATS_TEST_TMPDIR/told"
 }
 
 @test "buffers: a send buffer that is written before the completion" {
@@ -79,6 +90,10 @@ finds() {
 
 @test "queues: requests that never make a completion" {
     finds never_signalled DAT422 "ibv_post_send at [a-z_]+ .*as many as the queue pair made at make_qp "
+}
+
+@test "queues: a message for which the peer has posted no receive" {
+    finds no_receive DAT425 "ibv_poll_cq at next .*: the message of ibv_post_send at [a-z_]+ .* found no receive at the peer, the queue pair made at make_qp "
 }
 
 @test "queues: a completion event that is not acknowledged" {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,16 @@ static void ended(int wrong) {
     free_region(to);
 }
 
+static void unmapped(int wrong) {
+    char* bytes = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct ibv_mr* to = need(ibv_reg_mr(pd, bytes, LENGTH, LOCAL), "ibv_reg_mr");
+    if (wrong) munmap(bytes, LENGTH);
+    receive_into(segment_of(to, 0, 8));
+    stop_both();
+    must(ibv_dereg_mr(to), "ibv_dereg_mr");
+    if (!wrong) munmap(bytes, LENGTH);
+}
+
 static void write_to(struct ibv_mr* to, int offset) {
     struct ibv_mr* from = make_region(LOCAL);
     if (post(IBV_WR_RDMA_WRITE, segment_of(from, 0, 8), IBV_SEND_SIGNALED,
@@ -83,6 +94,22 @@ static void remote_right(int wrong) {
 
 static void remote_range(int wrong) {
     write_to(make_region(REMOTE), wrong ? LENGTH - 4 : 0);
+}
+
+/* The end whose memory was asked for hears of it by an event. */
+static void asked(int wrong) {
+    struct ibv_async_event event;
+    struct ibv_mr *from = make_region(LOCAL), *to = make_region(REMOTE);
+    if (post(IBV_WR_RDMA_WRITE, segment_of(from, 0, 8), IBV_SEND_SIGNALED,
+             (uintptr_t)to->addr + (wrong ? LENGTH - 4 : 0), to->rkey) == 0)
+        next(sends);
+    if (wrong) {
+        must(ibv_get_async_event(context, &event), "ibv_get_async_event");
+        ibv_ack_async_event(&event);
+    }
+    stop_both();
+    free_region(from);
+    free_region(to);
 }
 
 /* -- buffers --------------------------------------------------------------------------- */
@@ -191,6 +218,15 @@ static void endless_wait(int wrong) {
     must(ibv_destroy_comp_channel(lone), "ibv_destroy_comp_channel");
 }
 
+static void no_receive(int wrong) {
+    struct ibv_mr *from = make_region(LOCAL), *to = make_region(LOCAL);
+    if (!wrong) receive_into(segment_of(to, 0, 8));
+    send_segment(segment_of(from, 0, 8));
+    stop_both();
+    free_region(from);
+    free_region(to);
+}
+
 /* -- life ------------------------------------------------------------------------------ */
 
 static void left(int wrong) {
@@ -258,14 +294,17 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"no_right", no_right},
                                {"other_domain", other_domain},
                                {"ended", ended},
+                               {"unmapped", unmapped},
                                {"remote_right", remote_right},
                                {"remote_range", remote_range},
+                               {"asked", asked},
                                {"changed", changed},
                                {"overlap", overlap},
                                {"freed_in_flight", freed_in_flight},
                                {"queue_too_small", queue_too_small},
                                {"never_signalled", never_signalled},
                                {"unacknowledged", unacknowledged},
+                               {"no_receive", no_receive},
                                {"endless_wait", endless_wait},
                                {"left", left},
                                {"left_at_exit", left_at_exit},

@@ -4,7 +4,7 @@
 # or two minutes altogether.
 kernel_short_scripts = %reldir%/smoke.bats
 kernel_scripts = \
-    %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/examples.bats %reldir%/interoperation.bats \
+    %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/examples.bats %reldir%/checks.bats %reldir%/interoperation.bats \
     %reldir%/combinations.bats %reldir%/dapl_programs.bats %reldir%/wire.bats %reldir%/two_machines.bats \
     %reldir%/two_faults.bats %reldir%/two_interoperation.bats %reldir%/conformance_rxe.tap \
     %reldir%/conformance_siw.tap %reldir%/api_rxe.tap %reldir%/api_siw.tap %reldir%/api_scm.tap %reldir%/api_ucm.tap \

@@ -252,6 +252,11 @@ header() { printf '/**\n * @file\n * @source Nowhere.\n */\n\n/**\n%s\n */\n%s' 
         sort -u | sed 's/(3)//' | while read -r name; do [ -e "$calls/$name.3" ] || { echo "$name is not there"; false; }; done
 }
 
+@test "audits compare with the codes that the pages name (make page-codes)" {
+    need_call_pages
+    diff <(perl "$TOP_SRCDIR/doc/man/calls" codes "$TOP_SRCDIR") <(grep '^PAGE(' "$TOP_SRCDIR/check/dat/page_codes.def")
+}
+
 @test "the pages of calls are the same wherever and whenever they are made" {
     need_call_pages
     mkdir "$BATS_TEST_TMPDIR/again"

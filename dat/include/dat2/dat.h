@@ -999,6 +999,7 @@ DAT_RETURN DAT_API dat_evd_free(DAT_EVD_HANDLE evd_handle);
  * @return DAT_INVALID_PARAMETER (raw) A number is negative, or the service type is none that the
  *     provider has.
  * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no queue pair left.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
                                  DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
@@ -1026,6 +1027,7 @@ DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handl
  *     above the IA's.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 ep_attr is misaligned.
  * @return ... As dat_ep_create().
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
                                           DAT_EVD_HANDLE recv_evd_handle,
@@ -1072,6 +1074,10 @@ DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_pa
  *     names.
  * @return DAT_INVALID_STATE (raw) A peer of an earlier connection has been stopped in the middle of
  *     a transfer: call again later.
+ * @return DAT_MODEL_NOT_SUPPORTED A provider-specific attribute asks for what the device does not
+ *     have.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no more, or memory is short.
  */
 DAT_RETURN DAT_API dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
                                  const DAT_EP_PARAM* ep_param);
@@ -1201,6 +1207,7 @@ DAT_RETURN DAT_API dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 Graceful, and the EP is in DISCONNECT_PENDING
  *     already.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP has no connection and none is being made.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags);
 
@@ -1320,6 +1327,15 @@ DAT_RETURN DAT_API dat_ep_free(DAT_EP_HANDLE ep_handle);
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 local_iov is NULL and num_segments is not 0.
  * @return DAT_LENGTH_ERROR (raw) The segments are together longer than any message may be.
  * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no queue pair any more:
+ *     another thread ends or resets it.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION With shared registrations: a
+ *     segment's region was revoked, and is not registered again within
+ *     OPENDAT_REGISTRATION_WAIT.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE With shared registrations: a segment's
+ *     region is being revoked.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_FREE With shared registrations: a segment's
+ *     region is revoked, and the program is to renew it.
  */
 DAT_RETURN DAT_API dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                     DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie,
@@ -1350,6 +1366,13 @@ DAT_RETURN DAT_API dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segme
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 local_iov is NULL and num_segments is not 0.
  * @return DAT_LENGTH_ERROR (raw) The segments are together longer than any message may be.
  * @return DAT_INTERNAL_ERROR (raw) The EP has no receive EVD.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION With shared registrations: a
+ *     segment's region was revoked, and is not registered again within
+ *     OPENDAT_REGISTRATION_WAIT.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE With shared registrations: a segment's
+ *     region is being revoked.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_FREE With shared registrations: a segment's
+ *     region is revoked, and the program is to renew it.
  */
 DAT_RETURN DAT_API dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                     DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie,
@@ -1377,6 +1400,15 @@ DAT_RETURN DAT_API dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segme
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 remote_iov is NULL.
  * @return ... As dat_ep_post_send().
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no queue pair any more:
+ *     another thread ends or resets it.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION With shared registrations: a
+ *     segment's region was revoked, and is not registered again within
+ *     OPENDAT_REGISTRATION_WAIT.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE With shared registrations: a segment's
+ *     region is being revoked.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_FREE With shared registrations: a segment's
+ *     region is revoked, and the program is to renew it.
  */
 DAT_RETURN DAT_API dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                           DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie,
@@ -1405,6 +1437,15 @@ DAT_RETURN DAT_API dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 remote_iov is NULL.
  * @return ... As dat_ep_post_send().
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no queue pair any more:
+ *     another thread ends or resets it.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION With shared registrations: a
+ *     segment's region was revoked, and is not registered again within
+ *     OPENDAT_REGISTRATION_WAIT.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE With shared registrations: a segment's
+ *     region is being revoked.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_FREE With shared registrations: a segment's
+ *     region is revoked, and the program is to renew it.
  */
 DAT_RETURN DAT_API dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                          DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie,
@@ -1494,6 +1535,10 @@ DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
  * @return DAT_MODEL_NOT_SUPPORTED (raw) DAT_PSP_PROVIDER_FLAG, and the provider makes no EPs.
  * @return DAT_CONN_QUAL_IN_USE A PSP of this IA listens there.
  * @return DAT_CONN_QUAL_IN_USE (raw) Somebody else does.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no more, or memory is short.
+ * @return DAT_INVALID_PARAMETER (raw) The provider's qualifiers have 16 bits, and conn_qual has
+ *     none of them (libdaploucm).
  */
 DAT_RETURN DAT_API dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
                                   DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
@@ -1568,6 +1613,7 @@ DAT_RETURN DAT_API dat_psp_free(DAT_PSP_HANDLE psp_handle);
  * @return DAT_CONN_QUAL_IN_USE An RSP of this IA listens there.
  * @return DAT_CONN_QUAL_IN_USE (raw) Somebody else does.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no reserved service points.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
                                   DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
@@ -1625,6 +1671,8 @@ DAT_RETURN DAT_API dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
  * @return DAT_CONN_QUAL_IN_USE (raw) Somebody else does.
  * @return DAT_CONN_QUAL_UNAVAILABLE (raw) No port is free.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no common service points.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no more, or memory is short.
  */
 DAT_RETURN DAT_API dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM* comm,
                                   DAT_IA_ADDRESS_PTR ia_address, DAT_EVD_HANDLE evd_handle,
@@ -1694,6 +1742,7 @@ DAT_RETURN DAT_API dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_pa
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 private_data is NULL and private_data_size is not
  *     0.
  * @return DAT_INVALID_STATE (raw) The EP is in another state.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
                                  DAT_COUNT private_data_size, const DAT_PVOID private_data);
@@ -1744,6 +1793,7 @@ DAT_RETURN DAT_API dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL conn_qu
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 pz_handle is NULL.
  * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has none left.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE* pz_handle);
 
@@ -1823,6 +1873,7 @@ DAT_RETURN DAT_API dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 rmr_handle is NULL.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION The adapter has no more.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The adapter has no memory windows (max_rmrs is 0).
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE* rmr_handle);
 
@@ -1927,6 +1978,7 @@ DAT_RETURN DAT_API dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
  * @return DAT_INSUFFICIENT_RESOURCES (raw) No receives at all, or more than the IA's limits.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 srq_handle is NULL.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no SRQs.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
                                   DAT_SRQ_ATTR* srq_attr, DAT_SRQ_HANDLE* srq_handle);
@@ -1960,6 +2012,13 @@ DAT_RETURN DAT_API dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK s
  *     posted and not taken.
  * @return DAT_INVALID_PARAMETER (raw) num_segments is negative or above the limit.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 local_iov is NULL and num_segments is not 0.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION With shared registrations: a
+ *     segment's region was revoked, and is not registered again within
+ *     OPENDAT_REGISTRATION_WAIT.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE With shared registrations: a segment's
+ *     region is being revoked.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_FREE With shared registrations: a segment's
+ *     region is revoked, and the program is to renew it.
  */
 DAT_RETURN DAT_API dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
                                      DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie);

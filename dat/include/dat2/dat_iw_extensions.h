@@ -161,7 +161,9 @@ typedef enum dat_iw_op {
  *     lacks DAT_EVD_CONNECTION_FLAG.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is not UNCONNECTED.
  * @return DAT_INSUFFICIENT_RESOURCES No memory or descriptor is left.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no more.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) DAT_IW_ATTR_SSP is FALSE.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  * @return ... As dat_extension_op().
  */
 #define dat_iw_socket_connect(ep_handle, socket_id, timeout, private_data_size, private_data)  \

@@ -65,6 +65,7 @@ typedef enum dat_opendat_mem_priv_flags {
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 address is NULL.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY There is not so much memory.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 ia is no open IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia was closed.
  * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_opendat_memory_alloc(DAT_IA_HANDLE ia, DAT_VLEN size,
@@ -100,6 +101,7 @@ static __inline__ DAT_RETURN dat_opendat_memory_free(DAT_IA_HANDLE ia, void* add
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No LMR of the IA has this context.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lmr is NULL.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 ia is no open IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia was closed.
  * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_opendat_lmr_find(DAT_IA_HANDLE ia, DAT_LMR_CONTEXT context,

@@ -444,8 +444,7 @@ static __inline__ DAT_RETURN dat_reg_lmr_touch(DAT_LMR_HANDLE lmr) {
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The endpoint's send queue is full.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE The registration of the buffer is
  *     announced, and goes too soon.
- * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY (and others of an EP) The EP is not
- *     connected.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is not connected.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 buffer is NULL or empty, no part of an LMR of the
  *     IA, or of another PZ than the EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 privileges give a peer nothing.
@@ -454,6 +453,7 @@ static __inline__ DAT_RETURN dat_reg_lmr_touch(DAT_LMR_HANDLE lmr) {
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP.
  * @return DAT_PRIVILEGES_VIOLATION The peer may write what this process may only read.
  * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no more, or memory is short.
  * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_bracket_open(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET *buffer,

@@ -352,6 +352,7 @@ struct dat_provider_attr {
  * @return DAT_INSUFFICIENT_RESOURCES (raw) The device refuses: not mapped, not writable as asked,
  *     no room or too long. Or the registration broker, where there is one (dat_registration(7)),
  *     has no entry.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
                                   DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
@@ -395,6 +396,7 @@ DAT_RETURN DAT_API dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK l
  *     IA.
  * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left (RLIMIT_NOFILE).
  * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no completion queue left.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
                                   DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
