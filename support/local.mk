@@ -12,7 +12,7 @@ libsupport_la_SOURCES = \
     %reldir%/base/json_writer.cpp %reldir%/base/json_writer.hpp \
     %reldir%/base/limits.cpp %reldir%/base/limits.hpp \
     %reldir%/base/made_node.hpp \
-    %reldir%/base/object_id.cpp %reldir%/base/object_id.hpp \
+    %reldir%/base/object_id.cpp %reldir%/base/object_id.hpp %reldir%/base/proposed_operation.hpp \
     %reldir%/base/page_allocator.cpp %reldir%/base/page_allocator.hpp \
     %reldir%/base/private_directory.cpp %reldir%/base/private_directory.hpp \
     %reldir%/base/processor.hpp \

@@ -9,8 +9,13 @@
 
 #include <span>
 
+#include "check/dat/objects.hpp"
+#include "support/base/proposed_operation.hpp"
+
 namespace check::dat {
 namespace {
+
+using support::proposed;
 
 using Page = std::span<const DAT_RETURN>;
 
@@ -19,6 +24,7 @@ using Page = std::span<const DAT_RETURN>;
 #include "check/dat/page_codes.def"
 #undef PAGE
 constexpr auto& page_dat_ia_ha_related = page_dat_registry_providers_related;
+constexpr auto& page_dat_handle_extendedop = page_dat_extension_op;
 
 constexpr DAT_RETURN kSubtype = 0xffff;
 
@@ -64,10 +70,6 @@ struct Operation {
     const char* call;
     Page page;
 };
-
-constexpr unsigned proposed(DAT_EXT_OP operation) {
-    return unsigned{DAT_OPENDAT_PROPOSED_OP} + unsigned{operation};
-}
 
 // Two proposals have the same numbers, for handles of different kinds: an operation may have two
 // pages.
@@ -140,21 +142,23 @@ DAT_RETURN audited_operation(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
     return code;
 }
 
+template <auto slot, const auto& page, Text name>
+struct Audited<slot, page, name,
+               DAT_RETURN (*DAT_PROVIDER::*)(DAT_HANDLE, DAT_EXTENDED_OP, va_list)> {
+    static constexpr auto call = &audited_operation;
+};
+
 }  // namespace
 
 void audit(DAT_PROVIDER& table) {
-    const auto audited_op = table.handle_extendedop_func ? &audited_operation : nullptr;
 #define CALL(name, path)    \
     if (table.name##_func)  \
         table.name##_func = \
             Audited<&DAT_PROVIDER::name##_func, page_dat_##name, Text("dat_" #name)>::call;
 #define OWN_CALL(name, path)
-#define page_dat_handle_extendedop page_dat_extension_op
 #include "support/trace/trace_calls.def"
-#undef page_dat_handle_extendedop
 #undef OWN_CALL
 #undef CALL
-    table.handle_extendedop_func = audited_op;
 }
 
 AuditedTaking::AuditedTaking(const Checked& checked, DAT_EVD_HANDLE evd)
@@ -201,15 +205,6 @@ void expect_completions(Model& state, Endpoint& endpoint) REQUIRES(state.mutex) 
     for (const void* handle : {endpoint.receive_queue, endpoint.request_queue})
         if (Object* queue = handle ? state.objects.find_live(handle) : nullptr)
             queue->may_lack_events = true;
-}
-
-template <class Step>
-void with_endpoint(DAT_EP_HANDLE ep, const Step& step) {
-    if (!ep) return;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(ep);
-        if (object && object->endpoint) step(state, *object);
-    });
 }
 
 }  // namespace

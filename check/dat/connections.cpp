@@ -42,11 +42,10 @@ DAT_RETURN check_private_data(const Checked& checked, DAT_HANDLE object, DAT_COU
 void note_accepted(const Checked& checked, DAT_EP_HANDLE ep) {
     if (!ep) return;
     ensure_known(checked, ep);
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        const Object* object = state.objects.find_live(ep);
-        if (!object || !object->endpoint || object->endpoint->is_datagram) return;
-        object->endpoint->is_accepting = true;
-        object->endpoint->may_receive = true;
+    with_endpoint(ep, [](Model&, Object& object) {
+        if (object.endpoint->is_datagram) return;
+        object.endpoint->is_accepting = true;
+        object.endpoint->may_receive = true;
     });
 }
 

@@ -36,14 +36,12 @@ void end_transfer(const Checked& checked, const char* call,
     Found found;
     Domain domain = nullptr;
     if (data.ep_handle) ensure_known(checked, data.ep_handle);
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* poster = state.objects.find_live(data.ep_handle);
-        if (!poster || !poster->endpoint) return;
-        domain = poster->owner;
+    with_endpoint(data.ep_handle, [&](Model& state, Object& poster) NO_THREAD_SAFETY_ANALYSIS {
+        domain = poster.owner;
         const bool receives = is_receive(static_cast<unsigned>(data.operation));
-        if (receives && data.status == DAT_DTO_SUCCESS) poster->endpoint->has_received = true;
-        const void* shared = receives ? poster->endpoint->shared : nullptr;
-        Object* queue = shared ? state.objects.find_live(shared) : poster;
+        if (receives && data.status == DAT_DTO_SUCCESS) poster.endpoint->has_received = true;
+        const void* shared = receives ? poster.endpoint->shared : nullptr;
+        Object* queue = shared ? state.objects.find_live(shared) : &poster;
         if (queue && queue->endpoint)
             state.complete(*queue,
                            {data.user_cookie.as_64, receives, data_of(data),
@@ -52,13 +50,6 @@ void end_transfer(const Checked& checked, const char* call,
                            checked.policy, found);
     });
     if (!found.empty()) refuse(checked, domain, found, call);
-}
-
-void set_over(DAT_EP_HANDLE ep) {
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(ep);
-        if (object && object->endpoint) object->endpoint->is_over = true;
-    });
 }
 
 void take_event(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
@@ -74,7 +65,7 @@ void take_event(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
             return audit_connection(checked, call, event);
         case DAT_CONNECTION_EVENT_DISCONNECTED:
         case DAT_CONNECTION_EVENT_BROKEN:
-            set_over(event.event_data.connect_event_data.ep_handle);
+            note_over(event.event_data.connect_event_data.ep_handle);
             return audit_connection(checked, call, event);
         default:
             return;

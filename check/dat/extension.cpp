@@ -10,13 +10,12 @@
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
 #include "check/dat/post.hpp"
+#include "support/base/proposed_operation.hpp"
 
 namespace check::dat {
 namespace {
 
-constexpr unsigned proposed(DAT_EXT_OP operation) {
-    return unsigned{DAT_OPENDAT_PROPOSED_OP} + unsigned{operation};
-}
+using support::proposed;
 
 void read_transfer(Posting& posting, const char* call, va_list arguments) {
     posting.call = call;

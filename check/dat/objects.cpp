@@ -125,15 +125,17 @@ void learn_peer(const Checked& checked, DAT_EP_HANDLE ep) {
     ensure_known(checked, ep);
     DAT_EP_PARAM param{};
     if (checked.inner.ep_query_func(ep, DAT_EP_FIELD_ALL, &param) != kSuccess) return;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(ep);
-        if (!object || !object->endpoint) return;
-        Endpoint& endpoint = *object->endpoint;
+    with_endpoint(ep, [&](Model& state, Object& object) NO_THREAD_SAFETY_ANALYSIS {
+        Endpoint& endpoint = *object.endpoint;
         endpoint.is_over = false;
         endpoint.local_name = name_of_end(param.local_ia_address_ptr, param.local_port_qual);
         endpoint.remote_name = name_of_end(param.remote_ia_address_ptr, param.remote_port_qual);
-        state.find_peer(ep, *object);
+        state.find_peer(ep, object);
     });
+}
+
+void note_over(DAT_EP_HANDLE ep) {
+    with_endpoint(ep, [](Model&, Object& object) { object.endpoint->is_over = true; });
 }
 
 void ensure_known(const Checked& checked, DAT_HANDLE poster) {
@@ -183,16 +185,14 @@ DAT_RETURN ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARA
 DAT_RETURN ep_reset(DAT_EP_HANDLE ep) {
     const DAT_RETURN code = Call<&DAT_PROVIDER::ep_reset_func, Text("dat_ep_reset")>::call(ep);
     if (code != kSuccess) return code;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(ep);
-        if (!object || !object->endpoint) return;
-        Endpoint& endpoint = *object->endpoint;
+    with_endpoint(ep, [](Model& state, Object& object) NO_THREAD_SAFETY_ANALYSIS {
+        Endpoint& endpoint = *object.endpoint;
         endpoint.has_unfollowed |= !endpoint.requests.empty() || !endpoint.receives.empty();
         endpoint.connection = Connection::kUnknown;
-        state.end_transfers(*object);
-        object->endpoint->is_over = false;
-        object->endpoint->is_accepting = object->endpoint->may_receive = false;
-        object->endpoint->had_receive = object->endpoint->has_received = false;
+        state.end_transfers(object);
+        endpoint.is_over = false;
+        endpoint.is_accepting = endpoint.may_receive = false;
+        endpoint.had_receive = endpoint.has_received = false;
     });
     return code;
 }
@@ -201,10 +201,7 @@ DAT_RETURN ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags) {
     const DAT_RETURN code =
         Call<&DAT_PROVIDER::ep_disconnect_func, Text("dat_ep_disconnect")>::call(ep, flags);
     if (code != kSuccess) return code;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(ep);
-        if (object && object->endpoint) object->endpoint->is_over = true;
-    });
+    note_over(ep);
     return code;
 }
 

@@ -61,20 +61,18 @@ Post post_of(const Posting& posting, std::span<const Segment> segments) {
 Domain begin(const Checked& checked, const Posting& posting, const Transfer*& transfer,
              Found& found) {
     Domain domain = nullptr;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* poster = state.objects.find_live(posting.poster);
-        if (!poster || !poster->endpoint) return;
-        domain = poster->owner;
-        const Endpoint& endpoint = *poster->endpoint;
+    with_endpoint(posting.poster, [&](Model& state, Object& poster) NO_THREAD_SAFETY_ANALYSIS {
+        domain = poster.owner;
+        Endpoint& endpoint = *poster.endpoint;
         const Segments segments(posting, posting.is_receive ? endpoint.most_receive_segments
                                                             : endpoint.most_request_segments);
         const Post post = post_of(posting, segments.all());
-        const Transfer* begun = state.begin(*poster, post, checked.policy, found);
-        poster->endpoint->has_unfollowed |= !posting.is_followed;
+        const Transfer* begun = state.begin(poster, post, checked.policy, found);
+        endpoint.has_unfollowed |= !posting.is_followed;
         if (posting.is_followed && code_after(checked, found) == kSuccess)
             transfer = begun;
         else
-            state.take_back(*poster, post, begun);
+            state.take_back(poster, post, begun);
     });
     return domain;
 }
@@ -105,9 +103,8 @@ DAT_RETURN begin_post(const Checked& checked, const Posting& posting, const Tran
 }
 
 void take_back(const Posting& posting, const Transfer* transfer) {
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* poster = state.objects.find_live(posting.poster);
-        if (poster && poster->endpoint) state.take_back(*poster, post_of(posting, {}), transfer);
+    with_endpoint(posting.poster, [&](Model& state, Object& poster) NO_THREAD_SAFETY_ANALYSIS {
+        state.take_back(poster, post_of(posting, {}), transfer);
     });
 }
 

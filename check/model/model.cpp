@@ -104,12 +104,14 @@ void Model::add_pieces(Object& poster, const Post& post, const Policy& policy, T
     for (const Segment& segment : post.segments) {
         ++index;
         if (segment.length == 0) continue;
+        const void* zone = poster.endpoint->zone;
+        const bool tells = is_clean && policy.checks_for(kMemory);
         Found ignored;
-        Found& problems = is_clean && policy.checks_for(kMemory) ? found : ignored;
         const Region* region =
-            regions.check(poster.owner, segment, rights, poster.endpoint->zone, problems);
+            tells ? regions.check(poster.owner, segment, rights, zone, found)
+                  : regions.check_registration(poster.owner, segment, rights, zone, ignored);
         if (!region) {
-            if (is_clean && policy.checks_for(kMemory)) (found.end() - 1)->segment = index;
+            if (tells) (found.end() - 1)->segment = index;
             is_clean = false;
             continue;
         }

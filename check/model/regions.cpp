@@ -132,8 +132,8 @@ const Region* Regions::name_problem(const Name& name, const Segment& segment, Fo
     return nullptr;
 }
 
-const Region* Regions::check(Domain domain, const Segment& segment, unsigned rights,
-                             const void* zone, Found& found) const {
+const Region* Regions::check_registration(Domain domain, const Segment& segment, unsigned rights,
+                                          const void* zone, Found& found) const {
     const Region* region = name_problem({domain, segment.key}, segment, found);
     if (!region) return nullptr;
     if (!region->holds(segment.address, segment.length)) {
@@ -151,12 +151,17 @@ const Region* Regions::check(Domain domain, const Segment& segment, unsigned rig
         about(found, Kind::kZone, segment, region);
         return nullptr;
     }
-    if (region->memory &&
-        !is_mapped(region->memory + (segment.address - region->first), segment.length)) {
-        about(found, Kind::kUnmapped, segment, region);
-        return nullptr;
-    }
     return region;
+}
+
+const Region* Regions::check(Domain domain, const Segment& segment, unsigned rights,
+                             const void* zone, Found& found) const {
+    const Region* region = check_registration(domain, segment, rights, zone, found);
+    if (!region || !region->memory ||
+        is_mapped(region->memory + (segment.address - region->first), segment.length))
+        return region;
+    about(found, Kind::kUnmapped, segment, region);
+    return nullptr;
 }
 
 }  // namespace check

@@ -57,8 +57,12 @@ class Regions {
     /// Whether peers may use a live region.
     bool has_remote(Domain domain) const;
 
-    /// Checks one segment. @param zone the protection zone of who uses it; nullptr: not checked.
+    /// Checks that a region allows the use of one segment.
+    /// @param zone the protection zone of who uses it; nullptr: not checked.
     /// @return the region if nothing was found, else nullptr.
+    const Region* check_registration(Domain domain, const Segment& segment, unsigned rights,
+                                     const void* zone, Found& found) const;
+    /// Checks also, by a system call, that the segment's memory is still mapped.
     const Region* check(Domain domain, const Segment& segment, unsigned rights, const void* zone,
                         Found& found) const;
 

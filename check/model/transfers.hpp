@@ -72,7 +72,7 @@ class Targets {
         targets_;
 };
 
-/// What the events of an endpoint have told of its connection.
+/// The state of a connection as far as the endpoint's events have told it.
 enum class Connection { kUnknown, kEstablished, kEnded };
 
 /// An endpoint or a shared receive queue, to which transfers are posted.

@@ -19,20 +19,17 @@
 #include "dapl/listen/ssp.hpp"
 #include "dapl/memory/lmr.hpp"
 #include "dapl/provider/entry.hpp"
+#include "support/base/proposed_operation.hpp"
 
 namespace dapl::entry {
 namespace {
 
+using support::proposed;
 using support::TraceCall;
 
 constexpr DAT_RETURN kUnknownOperation = raw(DAT_NOT_IMPLEMENTED);
 /// Every adapter instance has an async EVD; the consumer does not get that of a query.
 constexpr DAT_COUNT kQueryAsyncLength = 1;
-
-/// @return the number that a proposed operation has as an operation of dat_extension_op.
-constexpr unsigned proposed(DAT_EXT_OP operation) {
-    return unsigned{DAT_OPENDAT_PROPOSED_OP} + unsigned{operation};
-}
 
 /// @return the endpoint to which extensions are posted, or nullptr with the code in `refused`.
 Ep* endpoint(DAT_HANDLE handle, DAT_RETURN& refused) {

@@ -17,6 +17,7 @@
 #include "dat/registry/lease_guard.hpp"
 #include "dat/registry/lifetime.hpp"
 #include "dat/registry/open_failure.hpp"
+#include "support/base/proposed_operation.hpp"
 
 namespace dat {
 namespace {
@@ -110,8 +111,7 @@ DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
 }
 
 DAT_RETURN dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...) {
-    const unsigned number = operation;
-    if (!dat::extensions_offered() || number > DAT_EXT_CMP_AND_SWAP)
+    if (!dat::extensions_offered() || unsigned{operation} > DAT_EXT_CMP_AND_SWAP)
         return dat::not_implemented<&DAT_PROVIDER::handle_extendedop_func>(handle);
     std::va_list arguments;
     // The argument is an enumeration, which is passed as an unsigned int of the same width.
@@ -120,8 +120,8 @@ DAT_RETURN dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...) {
     va_start(arguments, operation);
 #pragma GCC diagnostic pop
     const DAT_RETURN code = dat::call<&DAT_PROVIDER::handle_extendedop_func>(
-        DAT_INVALID_HANDLE_EP, handle,
-        static_cast<DAT_EXTENDED_OP>(DAT_OPENDAT_PROPOSED_OP + number), arguments);
+        DAT_INVALID_HANDLE_EP, handle, static_cast<DAT_EXTENDED_OP>(support::proposed(operation)),
+        arguments);
     va_end(arguments);
     return code;
 }

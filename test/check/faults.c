@@ -112,7 +112,7 @@ static void remote_range(int wrong) {
     write_to(&to, DAT_MEM_PRIV_ALL_FLAG, LENGTH - (wrong ? 7 : 8));
 }
 
-/* What a process offers to its peer, as private data of the connection. */
+/* Private data of the connection: names the memory that a process offers to its peer. */
 struct offer {
     DAT_VADDR address;
     DAT_RMR_CONTEXT context;
