@@ -7,6 +7,7 @@
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/plain_post.hpp"
 #include "dapl/ep/post.hpp"
+#include "dapl/ep/post_limit.hpp"
 #include "dapl/ep/srq.hpp"
 #include "dapl/memory/rmr.hpp"
 #include "dapl/provider/traced.hpp"
@@ -33,8 +34,8 @@ namespace entry {
 namespace {
 
 /// Fast path: one segment, whose registration stands.
-/// @param post bool(const Request&, DAT_RETURN&): as post_plain(). @return false, with nothing
-/// done, for any other transfer.
+/// @param post bool(const Request&, DAT_RETURN&), which returns false, with nothing done, if the
+/// transfer needs further checks. @return the same; false also for any other transfer.
 template <class Post>
 [[gnu::always_inline]] inline bool post_standing(const Ep& ep, const Request& request, Use kind,
                                                  const Post& post, DAT_RETURN& code) {
@@ -70,7 +71,7 @@ template <DAT_DTOS operation>
     // Calls that are not inlined get copies, so that the members of this one stay constants.
     const Request request{operation, segments, local, cookie, remote, flags};
     const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
-        return post_plain(*ep, named, true, code);
+        return post_plain(*ep, named, true, code) || is_refused_by_device(*ep, operation, code);
     };
     DAT_RETURN code;
     if (!post_standing(*ep, request, Use::kRequest, plainly, code)) [[unlikely]]
@@ -106,7 +107,8 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     const Request receive{DAT_DTO_RECEIVE, segments, local, cookie, nullptr, flags};
     const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
-        return post_plain_receive(*ep, named, code);
+        return post_plain_receive(*ep, named, code) ||
+               is_refused_by_device(*ep, DAT_DTO_RECEIVE, code);
     };
     DAT_RETURN code;
     if (!post_standing(*ep, receive, Use::kHold, plainly, code)) [[unlikely]]

@@ -57,6 +57,7 @@ DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_CO
 DAT_RETURN handle_extendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 
 // events.cpp
+DAT_RETURN evd_free(DAT_EVD_HANDLE);
 DAT_RETURN evd_wait(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT_EVENT*, DAT_COUNT*);
 DAT_RETURN evd_dequeue(DAT_EVD_HANDLE, DAT_EVENT*);
 }  // namespace check::dat::entry

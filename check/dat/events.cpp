@@ -98,9 +98,66 @@ bool check_endless(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
     return code != kSuccess;
 }
 
+bool is_failure(DAT_DTO_COMPLETION_STATUS status) {
+    return status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_FLUSHED;
+}
+
+/// @return a name for an event that tells of a failure or asks for an answer; nullptr for others.
+const char* urgent(const DAT_EVENT& event) {
+    const char* const failed = "a transfer that failed";
+    switch (static_cast<unsigned>(event.event_number)) {
+        case DAT_DTO_COMPLETION_EVENT:
+        case DAT_IB_DTO_EVENT:
+            return is_failure(event.event_data.dto_completion_event_data.status) ? failed : nullptr;
+        case DAT_RMR_BIND_COMPLETION_EVENT:
+            return is_failure(event.event_data.rmr_completion_event_data.status) ? failed : nullptr;
+        case DAT_CONNECTION_REQUEST_EVENT:
+            return "a connection request";
+        case DAT_CONNECTION_EVENT_PEER_REJECTED:
+        case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+        case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+        case DAT_CONNECTION_EVENT_TIMED_OUT:
+        case DAT_CONNECTION_EVENT_UNREACHABLE:
+            return "a connection that was not made";
+        case DAT_CONNECTION_EVENT_BROKEN:
+            return "a connection that broke";
+        default:
+            return nullptr;
+    }
+}
+
+/// Takes what is left of an EVD that is about to be freed. Does so only if it will be: nothing may
+/// feed it any more.
+void check_ignored(const Checked& checked, DAT_EVD_HANDLE evd) {
+    Found found;
+    Domain domain = nullptr;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        const Object* queue = state.objects.find_live(evd);
+        if (!queue || state.objects.is_fed(evd)) return;
+        domain = queue->owner;
+        found.add(Kind::kIgnored).made = queue->made;
+    });
+    if (found.empty()) return;
+    Finding& finding = *found.begin();
+    const char* first = nullptr;
+    for (DAT_EVENT event; checked.inner.evd_dequeue_func(evd, &event) == kSuccess;) {
+        ++finding.number;
+        if (!first) first = urgent(event);
+    }
+    if (!first) return;
+    finding.what = first;
+    refuse(checked, domain, found, "dat_evd_free");
+}
+
 }  // namespace
 
 namespace entry {
+
+DAT_RETURN evd_free(DAT_EVD_HANDLE evd) {
+    const Checked& checked = checked_of(evd);
+    if (checked.policy.checks_for(kQueues)) check_ignored(checked, evd);
+    return ending<&DAT_PROVIDER::evd_free_func, Text("dat_evd_free")>(evd);
+}
 
 DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT* event,
                     DAT_COUNT* more) {

@@ -102,11 +102,12 @@ DAT_RETURN entry::handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation
         return any_checked().inner.handle_extendedop_func(handle, operation, arguments);
     Posting posting{};
     posting.poster = handle;
-    posting.place = __builtin_return_address(0);
     va_list copy;
     va_copy(copy, arguments);
     const bool posts = read(posting, static_cast<unsigned>(operation), copy);
     va_end(copy);
+    // The caller is a function of libdat2, which has variable arguments and so a frame.
+    if (posts) posting.place = calling_place();
     if (operation == DAT_IW_SOCKET_CONNECT_OP) expect_connection(handle);
     if (!posts && may_share(static_cast<unsigned>(operation))) note_sharing(handle);
     const auto pass = [&](const DAT_PROVIDER& inner) {

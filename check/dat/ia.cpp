@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <new>
 #include <string>
 
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
+#include "check/model/at_exit.hpp"
 #include "check/model/left_objects.hpp"
 
 namespace check::dat {
@@ -36,8 +38,16 @@ void check_left(const Checked& checked, DAT_IA_HANDLE ia) {
     left.for_each([&](Found& found) { refuse(checked, ia, found, "dat_ia_close"); });
 }
 
+void tell_counts(const Checked& checked, DAT_IA_HANDLE ia) {
+    try {
+        check::tell_counts(ia, std::string("IA ") + checked.outer->device_name);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+}
+
 void forget(const Checked& checked, DAT_IA_HANDLE ia) {
-    tell_counts(ia, std::string("IA ") + checked.outer->device_name);
+    tell_counts(checked, ia);
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         state.objects.for_each(ia, [&](const void*, Object& object) NO_THREAD_SAFETY_ANALYSIS {
             if (object.endpoint) state.end_transfers(object);
@@ -48,6 +58,33 @@ void forget(const Checked& checked, DAT_IA_HANDLE ia) {
     });
 }
 
+void tell_unclosed(const Checked& checked, DAT_IA_HANDLE ia) {
+    LeftObjects left;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        if (const Object* adapter = state.objects.find_live(ia)) left.add(*adapter);
+    });
+    left.for_each([&](Found& found) { refuse(checked, ia, found, "exit"); });
+}
+
+/// For adapter instances that are still open. A program that fails leaves everything.
+void end_program(int status, void*) {
+    constexpr int kMost = 64;
+    const void* open[kMost];
+    int count = 0;
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        state.objects.for_each(nullptr, [&](const void* handle, const Object& object) {
+            const bool is_adapter = handle == object.owner;
+            if (object.is_live && is_adapter && count < kMost) open[count++] = handle;
+        });
+    });
+    for (int i = 0; i < count; ++i) {
+        auto* ia = const_cast<void*>(open[i]);
+        const Checked& checked = checked_of(ia);
+        if (status == 0 && checked.policy.checks_for(kLife)) tell_unclosed(checked, ia);
+        tell_counts(checked, ia);
+    }
+}
+
 }  // namespace
 
 namespace entry {
@@ -56,7 +93,9 @@ DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT length, DAT_EVD_HANDLE* as
                    DAT_IA_HANDLE* ia) {
     const bool makes_async = async && *async == DAT_HANDLE_NULL;
     const DAT_RETURN code = any_checked().inner.ia_open_func(name, length, async, ia);
-    if (code == kSuccess) add_adapter(*ia, *async, length, makes_async);
+    if (code != kSuccess) return code;
+    static const bool at_exit [[maybe_unused]] = (check::at_exit(end_program), true);
+    add_adapter(*ia, *async, length, makes_async);
     return code;
 }
 

@@ -81,7 +81,7 @@ void check_lives(DAT_PROVIDER& table) {
     MAKING(cno_fd_create, "the CNO");
     ENDING(cno_free);
     OWN(evd_create);
-    ENDING(evd_free);
+    OWN(evd_free);
     MAKING(ep_create, "the EP");
     MAKING(ep_create_with_srq, "the EP");
     ENDING(ep_free);

@@ -59,6 +59,7 @@ enum class Kind : unsigned {
     kEndlessWait,
     kUnacknowledged,
     kNoReceive,
+    kIgnored,
     kLeft,
     kUsedAfterFree,
     kOtherOwner,
@@ -75,13 +76,13 @@ enum class Kind : unsigned {
     kLostTransfers,
     kToldTwice
 };
-inline constexpr unsigned kKinds = 30;
+inline constexpr unsigned kKinds = 31;
 
 /// @return the check to which a kind belongs.
 constexpr Check check_of(Kind kind) {
     return kind <= Kind::kRefused         ? kMemory
            : kind <= Kind::kFreedInFlight ? kBuffers
-           : kind <= Kind::kNoReceive     ? kQueues
+           : kind <= Kind::kIgnored       ? kQueues
            : kind <= Kind::kInUse         ? kLife
            : kind <= Kind::kMisaligned    ? kOrder
            : kind <= Kind::kLateReceive   ? kPortability
@@ -101,7 +102,7 @@ struct Finding {
     std::uint64_t address = 0;                ///< of the segment
     std::uint64_t length = 0;                 ///< of the segment
     std::uint64_t key = 0;                    ///< of the segment
-    const char* what = "";        ///< the right that lacks, the kind of an object, or the need
+    const char* what = "";        ///< the right that lacks, the kind of an object, or an event
     std::uint64_t number = 0;     ///< what was counted
     std::uint64_t limit = 0;      ///< what may be counted
     Need need{};                  ///< of what the program uses more than other transports have

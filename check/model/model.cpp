@@ -260,11 +260,16 @@ void Model::check_unchanged(Domain owner, const Transfer& transfer, Found& found
     for (int i = 0; i < transfer.pieces_count; ++i) {
         const Piece& piece = transfer.pieces[i];
         std::uint64_t sum;
-        if (!piece.is_summed || !sum_of(piece.memory, piece.length, sum) || sum == piece.sum)
-            continue;
+        if (!piece.is_summed) continue;
+        const bool is_mapped = sum_of(piece.memory, piece.length, sum);
+        if (is_mapped && sum == piece.sum) continue;
+        const Region* region = regions.find(owner, piece.key);
+        if (!is_mapped && !(region && region->is_live)) continue;  // told when it was freed
         if (targets.overlaps(piece.memory, piece.length)) continue;
         if (remote_regions.peers_may_write(owner, piece.memory, piece.length)) continue;
-        Finding& finding = found.add(Kind::kChanged);
+        Finding& finding = found.add(is_mapped ? Kind::kChanged : Kind::kUnmapped);
+        if (region) finding.made = region->made;
+        finding.key = piece.key;
         finding.segment = i;
         finding.address = piece.memory;
         finding.length = piece.length;

@@ -114,6 +114,8 @@ void Teller::tell_queues() const {
         say<support::kCheckNeverSignalled>(finding.number, words.poster, made);
     else if (finding.kind == Kind::kUnacknowledged)
         say<support::kCheckUnacknowledged>(finding.number, finding.what, made);
+    else if (finding.kind == Kind::kIgnored)
+        say<support::kCheckIgnored>(words.queue, made, finding.number, finding.what);
     else if (finding.kind == Kind::kNoReceive)
         say<support::kCheckNoReceive>(
             fmt::format("{} at {}", finding.other_call, name_of(finding.other.place)),

@@ -120,11 +120,13 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey))
     return submit(ep, request, length, work);
 }
 
-/// Fast path of nearly all requests. @return false, with nothing done, if another thread holds the
-/// lock or the request needs further checks. Must not take the address of `request`, so that the
+/// Fast path of nearly all requests. @param code out: the device's answer; DAT_SUCCESS if nothing
+/// was done, because another thread holds the lock or the request needs further checks.
+/// @return whether the request is posted. Must not take the address of `request`, so that the
 /// members that are constants in the caller stay constants here.
 [[gnu::always_inline]] inline bool post_plain(Ep& ep, const Request& request, bool check_state,
                                               DAT_RETURN& code) {
+    code = DAT_SUCCESS;
     if (!ep.requests.lock.try_lock()) [[unlikely]]
         return false;
     support::SpinLockGuard lock(ep.requests.lock, support::SpinLockGuard::kTaken);
@@ -134,7 +136,7 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey))
         !is_plain(ep.requests, request.segments, request.local)) [[unlikely]]
         return false;
     code = submit(ep, request, request.local->segment_length);
-    return true;
+    return code == DAT_SUCCESS;
 }
 
 [[gnu::always_inline]] inline DAT_RETURN submit_receive(Ep& ep, const Request& receive,
@@ -161,13 +163,14 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey))
 /// Does for receives what post_plain() does. An EP with an SRQ never has a free slot.
 [[gnu::always_inline]] inline bool post_plain_receive(Ep& ep, const Request& receive,
                                                       DAT_RETURN& code) {
+    code = DAT_SUCCESS;
     if (!ep.receives.lock.try_lock()) [[unlikely]]
         return false;
     support::SpinLockGuard lock(ep.receives.lock, support::SpinLockGuard::kTaken);
     if (!is_plain(ep.receives, receive.segments, receive.local)) [[unlikely]]
         return false;
     code = submit_receive(ep, receive, receive.local->segment_length);
-    return true;
+    return code == DAT_SUCCESS;
 }
 
 }  // namespace dapl

@@ -131,7 +131,7 @@ DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_slowly(Ep& ep, const Request& request,
                                                     bool check_state) {
     const DAT_RETURN code = post_checked(ep, request, check_state);
-    report_limit_of_post(ep, request.operation, request.segments, request.local, code);
+    report_refused_post(ep, request.operation, request.segments, request.local, code);
     return code;
 }
 
@@ -180,7 +180,8 @@ template <DAT_DTOS operation>
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     DAT_RETURN code;
     if (post_plain(*ep, {operation, segments, local, cookie, remote, flags}, true, code)) [[likely]]
-        return code;
+        return DAT_SUCCESS;
+    if (is_refused_by_device(*ep, operation, code)) return code;
     return post_slowly<operation>(handle, segments, local, cookie, remote, flags);
 }
 
@@ -205,7 +206,7 @@ DAT_RETURN post_checked_receive(Ep& ep, Request receive) {
 
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_slowly(Ep& ep, const Request& receive) {
     const DAT_RETURN code = post_checked_receive(ep, receive);
-    report_limit_of_post(ep, receive.operation, receive.segments, receive.local, code);
+    report_refused_post(ep, receive.operation, receive.segments, receive.local, code);
     return code;
 }
 
@@ -246,8 +247,9 @@ DAT_RETURN post_request(Ep& ep, const Request& given, bool check_state) {
     return decorated(ep, given, false, [&ep, check_state](const Request& request) {
         if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
         DAT_RETURN code;
-        return post_plain(ep, request, check_state, code) ? code
-                                                          : post_slowly(ep, request, check_state);
+        const bool is_tried = post_plain(ep, request, check_state, code) ||
+                              is_refused_by_device(ep, request.operation, code);
+        return is_tried ? code : post_slowly(ep, request, check_state);
     });
 }
 
@@ -303,7 +305,8 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     DAT_RETURN code;
     if (post_plain_receive(*ep, receive, code)) [[likely]]
-        return code;
+        return DAT_SUCCESS;
+    if (is_refused_by_device(*ep, DAT_DTO_RECEIVE, code)) return code;
     return post_receive_slowly(*ep, receive);
 }
 

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "dapl/adapter/ia.hpp"
+#include "dapl/adapter/refusal.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/ud_endpoint.hpp"
 #include "support/base/guard.hpp"
@@ -88,6 +91,25 @@ bool exceeds(const RefusedPost& post, Limit limit) {
     return false;
 }
 
+bool is_receive(std::uint32_t operation) {
+    return operation == DAT_DTO_RECEIVE || operation == DAT_IB_DTO_RECV_IMMED;
+}
+
+/// @return the errno of a refusal that has not been reported; 0 if there is none.
+int take_refusal(Side& side) {
+    support::SpinLockGuard lock(side.lock);
+    return std::exchange(side.refusal, 0);
+}
+
+/// @return whether the device has refused a post of this side.
+bool report_device_refusal(Ep& ep, std::uint32_t operation) {
+    const bool receives = is_receive(operation);
+    const int failed = take_refusal(receives ? ep.receives : ep.requests);
+    if (failed == 0) return false;
+    report_device_refusal(ep.ia, failed, receives ? "a receive" : "a request");
+    return true;
+}
+
 }  // namespace
 
 bool is_unreported_limit(DAT_RETURN code) {
@@ -105,14 +127,26 @@ void report_limit_of_post(const RefusedPost& post, DAT_RETURN code) {
     });
 }
 
-void report_limit_of_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
-                          const DAT_LMR_TRIPLET* local, DAT_RETURN code) {
-    if (!is_unreported_limit(code)) return;
+void report_device_refusal(const Ia& ia, int error_number, const char* what) {
+    static std::atomic<bool> told{false};
+    support::report_once(told, [&] { (void)refused_by_device(ia, std::abs(error_number), what); });
+}
+
+bool is_refused_by_device(Ep& ep, std::uint32_t operation, DAT_RETURN code) {
+    if (code == DAT_SUCCESS) return false;
+    report_device_refusal(ep, operation);
+    return true;
+}
+
+void report_refused_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
+                         const DAT_LMR_TRIPLET* local, DAT_RETURN code) {
+    if (code == DAT_SUCCESS || report_device_refusal(ep, operation) || !is_unreported_limit(code))
+        return;
     RefusedPost post{};
     post.object = "EP";
     post.handle = ep.handle();
     post.id = ep.id();
-    post.is_receive = operation == DAT_DTO_RECEIVE || operation == DAT_IB_DTO_RECV_IMMED;
+    post.is_receive = is_receive(operation);
     post.is_read = operation == DAT_DTO_RDMA_READ;
     post.segments = segments;
     post.local = local;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Reports the limit that made a post fail, once per limit in a process, since programs may post
-/// until a queue is full. The caller holds no spin lock.
+/// Reports the limit that made a post fail, or that the device has refused it, once each in a
+/// process, since programs may post until a queue is full. The caller holds no spin lock.
 #pragma once
 
 #include "dapl/base/dat.hpp"
@@ -32,8 +32,17 @@ bool is_unreported_limit(DAT_RETURN code);
 /// Reports the limit, if the facts show that it was exceeded.
 void report_limit_of_post(const RefusedPost& post, DAT_RETURN code);
 
-/// The same for a transfer on an EP. @param operation DAT_DTOS or DAT_IB_DTOS.
-void report_limit_of_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
-                          const DAT_LMR_TRIPLET* local, DAT_RETURN code);
+/// Reports that the device has refused a post. @param what "a receive" or "a request".
+[[gnu::cold]] void report_device_refusal(const Ia& ia, int error_number, const char* what);
+
+/// Reports why a post on an EP has failed, by its limits or by the device.
+/// @param operation DAT_DTOS or DAT_IB_DTOS. @param code of the post; may be DAT_SUCCESS.
+void report_refused_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
+                         const DAT_LMR_TRIPLET* local, DAT_RETURN code);
+
+/// For a post that the fast path has not made. @param code DAT_SUCCESS if it has not tried.
+/// @return whether it was tried, and refused by the device, which is reported.
+[[gnu::cold, gnu::noinline]] bool is_refused_by_device(Ep& ep, std::uint32_t operation,
+                                                       DAT_RETURN code);
 
 }  // namespace dapl

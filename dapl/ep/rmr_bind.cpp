@@ -218,7 +218,7 @@ DAT_RETURN check_bind(const BindRequest& request) {
 
 DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT* context) {
     const DAT_RETURN code = post(request, context);
-    report_limit_of_post(request.ep, DAT_DTO_BIND_MW, 0, nullptr, code);
+    report_refused_post(request.ep, DAT_DTO_BIND_MW, 0, nullptr, code);
     return code;
 }
 

@@ -61,26 +61,28 @@ DAT_RETURN Srq::post_checked(DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO
     work.sg_list = as_scatter_list(local);
     work.num_sge = segments;
     DAT_COUNT arming = 0;
+    int failed;
     {
         support::SpinLockGuard lock(lock_);
         if (slots_.posted() >= static_cast<std::uint32_t>(limit_)) return kOutOfMemory;
         const std::uint32_t slot = slots_.post(cookie);
         work.wr_id = WorkRequestId::shared_base(header().index) | slot;
-        const int failed = post_receive(work, [this](ibv_recv_wr& receive) {
+        failed = post_receive(work, [this](ibv_recv_wr& receive) {
             ibv_recv_wr* refused_work;
             return ibv_post_srq_recv(queue_.get(), &receive, &refused_work);
         });
-        if (failed != 0) {
-            slots_.take_back(slot);
-            return from_errno(failed);
-        }
-        if (arm_at_ != 0 && slots_.posted() >= static_cast<std::uint32_t>(arm_at_)) {
+        if (failed != 0) slots_.take_back(slot);
+        if (failed == 0 && arm_at_ != 0 && slots_.posted() >= static_cast<std::uint32_t>(arm_at_)) {
             arming = arm_at_;
             arm_at_ = 0;
         }
     }
+    if (failed != 0) {
+        report_device_refusal(ia, failed, "a receive");
+        return from_errno(failed);
+    }
     if (arming == 0) return DAT_SUCCESS;
-    if (const int failed = arm(arming)) refused_by_device(ia, failed, "an SRQ's low watermark");
+    if (const int unarmed = arm(arming)) refused_by_device(ia, unarmed, "an SRQ's low watermark");
     return DAT_SUCCESS;  // the receive is posted
 }
 

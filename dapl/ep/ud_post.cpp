@@ -49,7 +49,7 @@ DAT_RETURN post_named(Ep& ep, const Request& request, const DAT_IB_ADDR_HANDLE& 
     work.wr.ud.remote_qpn = to.qpn;
     work.wr.ud.remote_qkey = ep.ud->service.queue_key;
     const DAT_RETURN code = submit_datagram(ep, request, work);
-    report_limit_of_post(ep, request.operation, request.segments, request.local, code);
+    report_refused_post(ep, request.operation, request.segments, request.local, code);
     return code;
 }
 

@@ -21,6 +21,7 @@ template <class Post>
     const int failed = post(side.queue_pair, side.slots.fill(cookie.as_64, length, operation));
     if (failed != 0) [[unlikely]] {
         if (use) side.slots.set_use(0);
+        side.refusal = failed;
         return from_errno(failed);
     }
     side.slots.commit();

@@ -54,6 +54,7 @@ struct Side {
     SlotRing slots;                         ///< posts hold `lock`
     Evd* evd GUARDED_BY(lock) = nullptr;    ///< gets the completions; nullptr: none
     bool flushed GUARDED_BY(lock) = false;  ///< nothing more comes from the device
+    int refusal GUARDED_BY(lock) = 0;       ///< errno of the last post that the device has refused
     mutable HeldChain held;                 ///< guarded by the lock of this side's EVD
     /// The marker has completed, so the device is done with everything posted before it.
     std::atomic<bool> finished{false};

@@ -87,6 +87,21 @@ static void unmapped(int wrong) {
     if (!wrong) munmap(bytes, LENGTH);
 }
 
+static void unmapped_in_flight(int wrong) {
+    struct region from, to = make_region();
+    char* bytes = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must(register_in(pz, &from, bytes, DAT_MEM_PRIV_LOCAL_READ_FLAG), "dat_lmr_create");
+    receive_into(there, segment_of(&to, 0, 8));
+    send_from(here, segment_of(&from, 0, 8), DAT_COMPLETION_DEFAULT_FLAG);
+    next(receives);
+    if (wrong) munmap(bytes, LENGTH);
+    next(sends);
+    disconnect_both();
+    must(dat_lmr_free(from.lmr), "dat_lmr_free");
+    if (!wrong) munmap(bytes, LENGTH);
+    free_region(&to);
+}
+
 /* Writes to the peer, which is in this process too. */
 static void write_to(struct region* to, int privileges, int offset) {
     static char bytes[LENGTH];
@@ -252,6 +267,23 @@ static void no_receive(int wrong) {
     free_region(&to);
 }
 
+/* The wrong one looks at the first of two answers alone. */
+static void ignored(int wrong) {
+    DAT_PSP_HANDLE psp = listen_for(QUALIFIER + 2);
+    DAT_EP_HANDLE eps[2];
+    for (int i = 0; i < 2; ++i) {
+        eps[i] = make_ep(NULL);
+        must(connect_to(eps[i], QUALIFIER + 2, 0, NULL), "dat_ep_connect");
+        must(dat_cr_reject(next(requests).event_data.cr_arrival_event_data.cr_handle, 0, NULL),
+             "dat_cr_reject");
+    }
+    next_of(connections, 2);
+    if (!wrong) next(connections);
+    must(dat_ep_free(eps[0]), "dat_ep_free");
+    must(dat_ep_free(eps[1]), "dat_ep_free");
+    must(dat_psp_free(psp), "dat_psp_free");
+}
+
 /* With OPENDAT_CHECK_ACTION=abort, or fail: otherwise the wrong one never ends. */
 static void endless_wait(int wrong) {
     DAT_EVD_HANDLE evd = make_evd(8, DAT_EVD_DTO_FLAG);
@@ -267,6 +299,10 @@ static void endless_wait(int wrong) {
 static void left(int wrong) {
     DAT_EVD_HANDLE evd = make_evd(8, DAT_EVD_DTO_FLAG);
     if (!wrong) must(dat_evd_free(evd), "dat_evd_free");
+}
+
+static void left_open(int wrong) {
+    if (wrong) exit(0);
 }
 
 static void used_after_free(int wrong) {
@@ -434,6 +470,7 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"other_zone", other_zone},
                                {"ended", ended},
                                {"unmapped", unmapped},
+                               {"unmapped_in_flight", unmapped_in_flight},
                                {"remote_right", remote_right},
                                {"remote_range", remote_range},
                                {"refused", refused},
@@ -443,8 +480,10 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"queue_too_small", queue_too_small},
                                {"never_signalled", never_signalled},
                                {"no_receive", no_receive},
+                               {"ignored", ignored},
                                {"endless_wait", endless_wait},
                                {"left", left},
+                               {"left_open", left_open},
                                {"used_after_free", used_after_free},
                                {"other_ia", other_ia},
                                {"private_data", private_data},

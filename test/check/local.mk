@@ -21,4 +21,15 @@ check-audit: all
 	rm -f $(audit_log)
 	status=0; OPENDAT_CHECK=audit OPENDAT_CHECK_LOG=$(audit_log) $(MAKE) check-am TESTS='$(AUDITED)' || status=$$?; \
 	  test ! -s $(audit_log) || { cat $(audit_log); status=1; }; exit $$status
-.PHONY: check-audit
+
+# Runs all tests, those of other programs too, with the checks of DAT and verbs programs, and compares
+# what they find with test/check/explained. Whether the tests pass does not matter: many of them expect
+# that nothing is printed.
+findings_log = $(abs_top_builddir)/findings.jsonl
+CLEANFILES += $(findings_log)
+EXTRA_DIST += %reldir%/unexplained %reldir%/explained
+check-findings: all
+	rm -f $(findings_log)
+	-OPENDAT_CHECK=on SOFTVERBS_CHECK=on OPENDAT_CHECK_LOG=$(findings_log) $(MAKE) check-am TESTS='$(filter-out test/check/%,$(TESTS))'
+	$(srcdir)/test/check/unexplained $(findings_log) $(srcdir)/test/check/explained
+.PHONY: check-audit check-findings

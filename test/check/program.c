@@ -69,11 +69,15 @@ DAT_RMR_TRIPLET target_of(const struct region* region, int offset, int length) {
 }
 
 DAT_EVENT next(DAT_EVD_HANDLE evd) {
+    return next_of(evd, 1);
+}
+
+DAT_EVENT next_of(DAT_EVD_HANDLE evd, DAT_COUNT events) {
     DAT_EVENT event;
     DAT_COUNT more;
     const char* scale = getenv("TEST_TIME_SCALE");
     const double factor = scale && atof(scale) > 1 ? atof(scale) : 1;
-    must(dat_evd_wait(evd, (DAT_TIMEOUT)(60e6 * factor), 1, &event, &more), "dat_evd_wait");
+    must(dat_evd_wait(evd, (DAT_TIMEOUT)(60e6 * factor), events, &event, &more), "dat_evd_wait");
     return event;
 }
 

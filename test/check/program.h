@@ -38,13 +38,15 @@ DAT_LMR_TRIPLET segment_of(const struct region* region, int offset, int length);
 DAT_RMR_TRIPLET target_of(const struct region* region, int offset, int length);
 /* Waits for the next event. */
 DAT_EVENT next(DAT_EVD_HANDLE evd);
+/* Waits until there are so many events, and takes one. */
+DAT_EVENT next_of(DAT_EVD_HANDLE evd, DAT_COUNT events);
 NAMED DAT_EVD_HANDLE make_evd(int length, int flags);
 NAMED DAT_EP_HANDLE make_ep(const DAT_EP_ATTR* attributes);
 DAT_PSP_HANDLE listen_for(DAT_CONN_QUAL qualifier);
 DAT_RETURN connect_to(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier, DAT_COUNT size, void* data);
 void connect_both(DAT_EP_HANDLE active, DAT_EP_HANDLE passive);
 /* Opens the adapter instance and its queues. For a forked child, which has none. */
-void open_adapter(void);
+NAMED void open_adapter(void);
 /* Ends the connection of `here` and `there`. */
 void disconnect_both(void);
 DAT_DTO_COOKIE numbered(DAT_UINT64 number);

@@ -20,6 +20,7 @@ setup() {
     finds other_zone DAT404 "dat_ep_post_recv at other_zone .* whose protection zone is not"
     finds ended DAT405 "dat_ep_post_send at ended .* and freed at ended "
     finds unmapped DAT406 "dat_ep_post_recv at receive_into .* is not mapped"
+    finds unmapped_in_flight DAT406 "dat_evd_wait at next .* is not mapped"
     finds remote_right DAT403 "dat_ep_post_rdma_write at write_to .*the remote segment .* needs the right to remote write"
     finds remote_range DAT402 "dat_ep_post_rdma_write at write_to .*the remote segment .* is not within the region"
     finds refused DAT407 "in dat_ep_post_rdma_write at refused .*, was refused by the peer"
@@ -34,6 +35,7 @@ setup() {
 @test "cma on rxe0: queues" {
     finds queue_too_small DAT421 "dat_ep_post_recv at queue_too_small "
     finds never_signalled DAT422 "dat_ep_post_rdma_write at never_signalled "
+    finds ignored DAT426 "dat_evd_free at .* a connection that was not made"
 }
 
 @test "cma on rxe0: order" {
@@ -43,6 +45,7 @@ setup() {
 
 @test "cma on rxe0: life" {
     finds left DAT431 "dat_ia_close at .*the EVD made at make_evd "
+    finds left_open DAT431 "exit at .*the IA made at open_adapter "
     finds used_after_free DAT432 "dat_evd_dequeue at used_after_free "
     finds other_ia DAT433 "dat_ep_create at other_ia "
     finds private_data DAT434 "bytes of private data are more than the"

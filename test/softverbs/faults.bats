@@ -185,6 +185,21 @@ all_is_echoed() { grep -q 'ping data: rdma-ping-2' "$BATS_TEST_TMPDIR/client.out
     log | grep -qx 'send program=dat_ping qp=[0-9]* nth=3 -> disconnect'
 }
 
+@test "a DAT program is told once that the device refuses posts" {
+    export DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf
+    echo "soft0 u2.0 nonthreadsafe default $TOP_BUILDDIR/.libs/libdaplsoft.so dapl.2.0 \"soft0 0\" \"\"" >"$DAT_OVERRIDE"
+    local rule kind
+    start server "$TOP_BUILDDIR/dat_ping" --ia soft0 --listen
+    await_line server 'listen'
+    for rule in 'post_send nth=3 -> fail ENOMEM' 'post_recv nth=6 -> fail EIO'; do
+        start client env SOFTVERBS_FAULTS="$rule" "$TOP_BUILDDIR/dat_ping" --ia soft0 --count 20 --interval 0.01 127.0.0.1
+        await_end client || true
+        kind=request
+        [[ $rule != post_recv* ]] || kind=receive
+        [ "$(grep -c "device soft0 refuses a $kind: .*DAT102" "$BATS_TEST_TMPDIR/client.err")" -eq 1 ]
+    done
+}
+
 @test "rules are added to programs that run, listed, logged and removed" {
     need_program ib_send_bw
     start server "$tool" run ib_send_bw -F -s 64 --run_infinitely
