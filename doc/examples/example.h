@@ -147,6 +147,18 @@ static inline void post_send(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET segment, DAT_UINT
     TRY(dat_ep_post_send(ep, 1, &segment, name, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
+/* A message may be empty. It takes a receive all the same, which then needs no memory; so does the
+ * immediate data of an extension. */
+static inline void post_empty_receive(DAT_EP_HANDLE ep) {
+    DAT_DTO_COOKIE name = {.as_64 = 0};
+    TRY(dat_ep_post_recv(ep, 0, NULL, name, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static inline void post_empty_send(DAT_EP_HANDLE ep) {
+    DAT_DTO_COOKIE name = {.as_64 = 0};
+    TRY(dat_ep_post_send(ep, 0, NULL, name, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
 /* Returns whether the send was posted. It is not if the connection is not established yet (the
  * first message of a peer may arrive before the event that reports this) or has ended; an event
  * reports which. */

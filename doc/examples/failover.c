@@ -56,6 +56,7 @@ struct session {
         long page;         /* or NONE */
         struct path* lost; /* the path over which its answer did not come, or NULL */
     } request;
+    int completed;     /* transfers of a client's request: its question and its answer */
     long next_attempt; /* in milliseconds */
 };
 
@@ -136,6 +137,7 @@ static struct request next_request(void) {
 static void ask(struct session* session) {
     if (endings > 0 && unanswered_count == 0) return;
     session->request = next_request();
+    session->completed = 0;
     buffers[number_of(session)].question = session->request.page;
     await_message(session);
     try_send(session->ep, question_of(session), number_of(session));
@@ -214,8 +216,10 @@ static void answer_early_question(struct session* session) {
 static void on_transfer(const DAT_DTO_COMPLETION_EVENT_DATA* done) {
     if (done->status != DAT_DTO_SUCCESS) return; /* the connection ends, as an event reports */
     struct session* session = &sessions[done->user_cookie.as_64];
-    if (done->operation != DAT_DTO_RECEIVE || done->ep_handle != session->ep) return;
-    is_client ? on_answer(session) : on_question(session);
+    if (done->ep_handle != session->ep) return;
+    if (!is_client && done->operation == DAT_DTO_RECEIVE) on_question(session);
+    /* The memory of the question is free when its send has completed, perhaps after the answer. */
+    if (is_client && ++session->completed == 2) on_answer(session);
 }
 
 static void take_transfers(const struct path* path) {

@@ -59,7 +59,8 @@ static size_t read_block(FILE* file, uint64_t block) {
     return fread(buffer.block, 1, BLOCK, file);
 }
 
-/* Writes the block and sends the response, in this order: the client has the one before the other. */
+/* Writes the block and sends the response, in this order: the client has the one before the other.
+ */
 static int answer(const struct adapter* adapter, DAT_EP_HANDLE ep, const struct memory* memory,
                   FILE* file) {
     const size_t length = read_block(file, be64toh(buffer.request.block));

@@ -16,15 +16,14 @@
 
 #include "example.h"
 
-/* The server's window. The client may have this number of blocks in flight; by a message of one
- * byte the server reports that it has consumed the oldest. */
+/* The server's window. The client may have this number of blocks in flight; by an empty message the
+ * server reports that it has consumed the oldest. */
 enum { BLOCK = 16384, BLOCKS = 8 };
 
 /* Bit of the immediate data, above the length. */
 #define LAST 0x80000000u
 
 static char window[BLOCKS][BLOCK];
-static char message[1];
 
 /* The private data with which the server accepts the connection: where the window is. */
 struct invitation {
@@ -66,21 +65,14 @@ static DAT_UINT32 await_block(const struct adapter* adapter) {
     return data->val.immed.data;
 }
 
-/* Immediate data consumes a receive but none of its memory, so this receive has no memory. */
-static void post_receive_of_number(DAT_EP_HANDLE ep) {
-    DAT_DTO_COOKIE cookie = {.as_64 = 0};
-    TRY(dat_ep_post_recv(ep, 0, NULL, cookie, DAT_COMPLETION_DEFAULT_FLAG));
-}
-
-static void take_blocks(const struct adapter* adapter, DAT_EP_HANDLE ep, DAT_LMR_TRIPLET taken,
-                        FILE* file) {
+static void take_blocks(const struct adapter* adapter, DAT_EP_HANDLE ep, FILE* file) {
     DAT_UINT32 number = 0;
     for (size_t block = 0; !(number & LAST); ++block) {
         number = await_block(adapter);
         const size_t length = number & ~LAST;
         if (fwrite(window[block % BLOCKS], 1, length, file) != length) die("cannot write the file");
-        post_receive_of_number(ep);
-        post_send(ep, taken, 0);
+        post_empty_receive(ep);
+        post_empty_send(ep);
     }
 }
 
@@ -90,8 +82,6 @@ static void serve(const char* ia_name, const char* port, const char* name) {
         register_memory(&adapter, window, sizeof window,
                         DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
                             DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
-    struct memory word =
-        register_memory(&adapter, message, sizeof message, DAT_MEM_PRIV_LOCAL_READ_FLAG);
     struct invitation invitation = {.address = htobe64((uintptr_t)window),
                                     .rmr_context = htobe32(memory.rmr_context)};
     DAT_EP_HANDLE ep = make_endpoint(&adapter);
@@ -100,10 +90,10 @@ static void serve(const char* ia_name, const char* port, const char* name) {
     require_immediate_data(&adapter);
     listen_at(&adapter, port);
     DAT_CR_HANDLE request = await_request(&adapter);
-    for (int block = 0; block < BLOCKS; ++block) post_receive_of_number(ep);
+    for (int block = 0; block < BLOCKS; ++block) post_empty_receive(ep);
     TRY(dat_cr_accept(request, ep, sizeof invitation, &invitation));
     await_event(adapter.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
-    take_blocks(&adapter, ep, segment_of(&word, 0, sizeof message), file);
+    take_blocks(&adapter, ep, file);
     if (fclose(file)) die("cannot write the file");
     await_event(adapter.connections, DAT_CONNECTION_EVENT_DISCONNECTED);
     close_adapter(&adapter);
@@ -115,8 +105,7 @@ struct progress {
     size_t posted, written, taken;
 };
 
-static void take_event(const struct adapter* adapter, DAT_EP_HANDLE ep, DAT_LMR_TRIPLET word,
-                       struct progress* progress) {
+static void take_event(const struct adapter* adapter, DAT_EP_HANDLE ep, struct progress* progress) {
     DAT_EVENT event;
     DAT_COUNT more;
     TRY(dat_evd_wait(adapter->transfers, PATIENCE, 1, &event, &more));
@@ -126,7 +115,7 @@ static void take_event(const struct adapter* adapter, DAT_EP_HANDLE ep, DAT_LMR_
         return;
     }
     ++progress->taken;
-    post_receive(ep, word, 0);
+    post_empty_receive(ep);
 }
 
 static void write_block(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET block, const struct invitation* target,
@@ -140,14 +129,13 @@ static void write_block(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET block, const struct in
 }
 
 static void write_blocks(const struct adapter* adapter, DAT_EP_HANDLE ep,
-                         const struct memory* memory, DAT_LMR_TRIPLET word,
-                         const struct invitation* target, FILE* file) {
+                         const struct memory* memory, const struct invitation* target, FILE* file) {
     struct progress progress = {0, 0, 0};
     DAT_UINT32 number = 0;
     while (!(number & LAST)) {
         while (progress.posted - progress.written >= BLOCKS ||
                progress.posted - progress.taken >= BLOCKS)
-            take_event(adapter, ep, word, &progress);
+            take_event(adapter, ep, &progress);
         const size_t offset = progress.posted % BLOCKS * BLOCK;
         const size_t length = fread(window[progress.posted % BLOCKS], 1, BLOCK, file);
         number = (DAT_UINT32)length | (length < BLOCK ? LAST : 0);
@@ -155,7 +143,7 @@ static void write_blocks(const struct adapter* adapter, DAT_EP_HANDLE ep,
         ++progress.posted;
     }
     while (progress.written < progress.posted || progress.taken < progress.posted)
-        take_event(adapter, ep, word, &progress);
+        take_event(adapter, ep, &progress);
     if (ferror(file)) die("cannot read the file");
     printf("%zu blocks\n", progress.posted);
 }
@@ -164,21 +152,17 @@ static void ask(const char* ia_name, const char* host, const char* port, const c
     struct adapter adapter = open_adapter(ia_name);
     struct memory memory =
         register_memory(&adapter, window, sizeof window, DAT_MEM_PRIV_LOCAL_READ_FLAG);
-    struct memory words =
-        register_memory(&adapter, message, sizeof message,
-                        DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
-    DAT_LMR_TRIPLET word = segment_of(&words, 0, sizeof message);
     DAT_EP_HANDLE ep = make_endpoint(&adapter);
     struct invitation invitation;
     FILE* file = open_file(name, "rb");
 
     require_immediate_data(&adapter);
-    for (int block = 0; block < BLOCKS; ++block) post_receive(ep, word, 0);
+    for (int block = 0; block < BLOCKS; ++block) post_empty_receive(ep);
     DAT_EVENT established = connect_to(&adapter, ep, host, port);
     if (established.event_data.connect_event_data.private_data_size < (DAT_COUNT)sizeof invitation)
         die("the server did not say where to write");
     memcpy(&invitation, established.event_data.connect_event_data.private_data, sizeof invitation);
-    write_blocks(&adapter, ep, &memory, word, &invitation, file);
+    write_blocks(&adapter, ep, &memory, &invitation, file);
     fclose(file);
     end_connection(&adapter, ep);
     close_adapter(&adapter);
