@@ -22,6 +22,14 @@ void learn_all(const char* call, rdma_cm_id* id) {
     if (id->qp) learn(id->qp, Maker::kLibrary);
 }
 
+/// The transfers of a queue pair are flushed, or nothing comes for them any more.
+void note_over(ibv_qp* qp) {
+    with_model([=](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        Object* object = state.objects.find_live(qp);
+        if (object && object->endpoint) object->endpoint->is_over = true;
+    });
+}
+
 /// The objects of an identifier that may end with it.
 struct Parts {
     explicit Parts(const rdma_cm_id* id)
@@ -88,6 +96,13 @@ int Checked<soft0_rdma_get_cm_event>::call(const char*, rdma_event_channel* chan
     const int code = soft0_rdma_get_cm_event(channel, event);
     if (code != 0 || !(*event)->id || !(*event)->id->qp) return code;
     if ((*event)->event == RDMA_CM_EVENT_ESTABLISHED) learn_peer((*event)->id->qp);
+    if ((*event)->event == RDMA_CM_EVENT_DISCONNECTED) note_over((*event)->id->qp);
+    return code;
+}
+
+int Checked<soft0_rdma_disconnect>::call(const char*, rdma_cm_id* id) {
+    const int code = soft0_rdma_disconnect(id);
+    if (code == 0 && id->qp) note_over(id->qp);
     return code;
 }
 

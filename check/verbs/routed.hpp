@@ -49,6 +49,7 @@ int soft0_rdma_create_qp_ex(rdma_cm_id*, ibv_qp_init_attr_ex*);
 int soft0_rdma_create_srq(rdma_cm_id*, ibv_pd*, ibv_srq_init_attr*);
 int soft0_rdma_create_srq_ex(rdma_cm_id*, ibv_srq_init_attr_ex*);
 void soft0_rdma_destroy_ep(rdma_cm_id*);
+int soft0_rdma_disconnect(rdma_cm_id*);
 void soft0_rdma_destroy_qp(rdma_cm_id*);
 void soft0_rdma_destroy_srq(rdma_cm_id*);
 int soft0_rdma_get_cm_event(rdma_event_channel*, rdma_cm_event**);
@@ -181,6 +182,7 @@ CHECKED(soft0_rdma_create_qp_ex, int, rdma_cm_id* id, ibv_qp_init_attr_ex* attri
 CHECKED(soft0_rdma_create_srq, int, rdma_cm_id* id, ibv_pd* pd, ibv_srq_init_attr* attributes);
 CHECKED(soft0_rdma_create_srq_ex, int, rdma_cm_id* id, ibv_srq_init_attr_ex* attributes);
 CHECKED(soft0_rdma_destroy_ep, void, rdma_cm_id* id);
+CHECKED(soft0_rdma_disconnect, int, rdma_cm_id* id);
 CHECKED(soft0_rdma_destroy_qp, void, rdma_cm_id* id);
 CHECKED(soft0_rdma_destroy_srq, void, rdma_cm_id* id);
 CHECKED(soft0_rdma_get_cm_event, int, rdma_event_channel* channel, rdma_cm_event** event);
