@@ -71,7 +71,9 @@ template <DAT_DTOS operation>
     // Calls that are not inlined get copies, so that the members of this one stay constants.
     const Request request{operation, segments, local, cookie, remote, flags};
     const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
-        return post_plain(*ep, named, true, code) || is_refused_by_device(*ep, operation, code);
+        if (post_plain(*ep, named, true, code)) [[likely]]
+            return true;
+        return code != DAT_SUCCESS && refused_by_device(*ep, operation, code);
     };
     DAT_RETURN code;
     if (!post_standing(*ep, request, Use::kRequest, plainly, code)) [[unlikely]]
@@ -107,8 +109,9 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     const Request receive{DAT_DTO_RECEIVE, segments, local, cookie, nullptr, flags};
     const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
-        return post_plain_receive(*ep, named, code) ||
-               is_refused_by_device(*ep, DAT_DTO_RECEIVE, code);
+        if (post_plain_receive(*ep, named, code)) [[likely]]
+            return true;
+        return code != DAT_SUCCESS && refused_by_device(*ep, DAT_DTO_RECEIVE, code);
     };
     DAT_RETURN code;
     if (!post_standing(*ep, receive, Use::kHold, plainly, code)) [[unlikely]]

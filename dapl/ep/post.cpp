@@ -181,7 +181,7 @@ template <DAT_DTOS operation>
     DAT_RETURN code;
     if (post_plain(*ep, {operation, segments, local, cookie, remote, flags}, true, code)) [[likely]]
         return DAT_SUCCESS;
-    if (is_refused_by_device(*ep, operation, code)) return code;
+    if (code != DAT_SUCCESS) return refused_by_device(*ep, operation, code);
     return post_slowly<operation>(handle, segments, local, cookie, remote, flags);
 }
 
@@ -247,9 +247,10 @@ DAT_RETURN post_request(Ep& ep, const Request& given, bool check_state) {
     return decorated(ep, given, false, [&ep, check_state](const Request& request) {
         if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
         DAT_RETURN code;
-        const bool is_tried = post_plain(ep, request, check_state, code) ||
-                              is_refused_by_device(ep, request.operation, code);
-        return is_tried ? code : post_slowly(ep, request, check_state);
+        if (post_plain(ep, request, check_state, code)) [[likely]]
+            return code;
+        if (code != DAT_SUCCESS) return refused_by_device(ep, request.operation, code);
+        return post_slowly(ep, request, check_state);
     });
 }
 
@@ -306,7 +307,7 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
     DAT_RETURN code;
     if (post_plain_receive(*ep, receive, code)) [[likely]]
         return DAT_SUCCESS;
-    if (is_refused_by_device(*ep, DAT_DTO_RECEIVE, code)) return code;
+    if (code != DAT_SUCCESS) return refused_by_device(*ep, DAT_DTO_RECEIVE, code);
     return post_receive_slowly(*ep, receive);
 }
 

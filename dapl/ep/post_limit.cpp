@@ -132,10 +132,9 @@ void report_device_refusal(const Ia& ia, int error_number, const char* what) {
     support::report_once(told, [&] { (void)refused_by_device(ia, std::abs(error_number), what); });
 }
 
-bool is_refused_by_device(Ep& ep, std::uint32_t operation, DAT_RETURN code) {
-    if (code == DAT_SUCCESS) return false;
+DAT_RETURN refused_by_device(Ep& ep, std::uint32_t operation, DAT_RETURN code) {
     report_device_refusal(ep, operation);
-    return true;
+    return code;
 }
 
 void report_refused_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,

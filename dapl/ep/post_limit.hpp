@@ -40,9 +40,8 @@ void report_limit_of_post(const RefusedPost& post, DAT_RETURN code);
 void report_refused_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
                          const DAT_LMR_TRIPLET* local, DAT_RETURN code);
 
-/// For a post that the fast path has not made. @param code DAT_SUCCESS if it has not tried.
-/// @return whether it was tried, and refused by the device, which is reported.
-[[gnu::cold, gnu::noinline]] bool is_refused_by_device(Ep& ep, std::uint32_t operation,
-                                                       DAT_RETURN code);
+/// Reports that the device has refused a post of the fast path. @return the code.
+[[gnu::cold, gnu::noinline]] DAT_RETURN refused_by_device(Ep& ep, std::uint32_t operation,
+                                                          DAT_RETURN code);
 
 }  // namespace dapl
