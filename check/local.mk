@@ -7,6 +7,7 @@ libcheckmodel_la_SOURCES = \
     %reldir%/model/finding.hpp \
     %reldir%/model/finding_log.cpp %reldir%/model/finding_log.hpp \
     %reldir%/model/left_objects.cpp %reldir%/model/left_objects.hpp \
+    %reldir%/model/mapping.cpp %reldir%/model/mapping.hpp \
     %reldir%/model/model.cpp %reldir%/model/model.hpp \
     %reldir%/model/needs.cpp %reldir%/model/needs.hpp \
     %reldir%/model/objects.cpp %reldir%/model/objects.hpp \

@@ -102,7 +102,8 @@ bool is_failure(DAT_DTO_COMPLETION_STATUS status) {
     return status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_FLUSHED;
 }
 
-/// @return a name for an event that tells of a failure or asks for an answer; nullptr for others.
+/// @return a name for an event that tells of a failure or asks for an answer; nullptr for others. A
+/// connection that breaks when the program is about to end is none of them.
 const char* urgent(const DAT_EVENT& event) {
     const char* const failed = "a transfer that failed";
     switch (static_cast<unsigned>(event.event_number)) {
@@ -119,8 +120,6 @@ const char* urgent(const DAT_EVENT& event) {
         case DAT_CONNECTION_EVENT_TIMED_OUT:
         case DAT_CONNECTION_EVENT_UNREACHABLE:
             return "a connection that was not made";
-        case DAT_CONNECTION_EVENT_BROKEN:
-            return "a connection that broke";
         default:
             return nullptr;
     }

@@ -10,6 +10,7 @@
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
 #include "check/dat/post.hpp"
+#include "support/base/processor.hpp"
 #include "support/base/proposed_operation.hpp"
 
 namespace check::dat {
@@ -88,6 +89,12 @@ bool read(Posting& posting, unsigned operation, va_list arguments) {
     }
 }
 
+/// The caller is dat_extension_op() in libdat2. To walk the stack takes as long as a post.
+Place place_of(va_list arguments) {
+    const Place place = support::return_address_of(arguments);
+    return place ? place : calling_place();
+}
+
 /// Registration brackets are among the other operations.
 bool may_share(unsigned operation) {
     return operation < DAT_OPENDAT_MEMORY_ALLOC_OP || operation > DAT_OPENDAT_PROPOSED_OP;
@@ -106,8 +113,7 @@ DAT_RETURN entry::handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation
     va_copy(copy, arguments);
     const bool posts = read(posting, static_cast<unsigned>(operation), copy);
     va_end(copy);
-    // The caller is a function of libdat2, which has variable arguments and so a frame.
-    if (posts) posting.place = calling_place();
+    if (posts) posting.place = place_of(arguments);
     if (operation == DAT_IW_SOCKET_CONNECT_OP) expect_connection(handle);
     if (!posts && may_share(static_cast<unsigned>(operation))) note_sharing(handle);
     const auto pass = [&](const DAT_PROVIDER& inner) {

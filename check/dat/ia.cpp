@@ -94,7 +94,9 @@ DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT length, DAT_EVD_HANDLE* as
     const bool makes_async = async && *async == DAT_HANDLE_NULL;
     const DAT_RETURN code = any_checked().inner.ia_open_func(name, length, async, ia);
     if (code != kSuccess) return code;
-    static const bool at_exit [[maybe_unused]] = (check::at_exit(end_program), true);
+    if (checked_of(*ia).policy.checks & kAllChecks) {
+        static const bool is_awaited [[maybe_unused]] = (at_exit(end_program), true);
+    }
     add_adapter(*ia, *async, length, makes_async);
     return code;
 }

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <new>
 
+#include "check/model/mapping.hpp"
+
 namespace check {
 namespace {
 
@@ -261,13 +263,16 @@ void Model::check_unchanged(Domain owner, const Transfer& transfer, Found& found
         const Piece& piece = transfer.pieces[i];
         std::uint64_t sum;
         if (!piece.is_summed) continue;
-        const bool is_mapped = sum_of(piece.memory, piece.length, sum);
-        if (is_mapped && sum == piece.sum) continue;
+        const bool can_be_read = sum_of(piece.memory, piece.length, sum);
+        if (can_be_read && sum == piece.sum) continue;
         const Region* region = regions.find(owner, piece.key);
-        if (!is_mapped && !(region && region->is_live)) continue;  // told when it was freed
+        // The end of a region has been told; memory that is only protected may be unchanged.
+        const bool is_gone =
+            !can_be_read && region && region->is_live && !is_mapped(piece.memory, piece.length);
+        if (!can_be_read && !is_gone) continue;
         if (targets.overlaps(piece.memory, piece.length)) continue;
         if (remote_regions.peers_may_write(owner, piece.memory, piece.length)) continue;
-        Finding& finding = found.add(is_mapped ? Kind::kChanged : Kind::kUnmapped);
+        Finding& finding = found.add(is_gone ? Kind::kUnmapped : Kind::kChanged);
         if (region) finding.made = region->made;
         finding.key = piece.key;
         finding.segment = i;

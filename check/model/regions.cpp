@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "check/model/regions.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
+
+#include "check/model/mapping.hpp"
 
 namespace check {
 namespace {
@@ -25,24 +23,6 @@ const char* name_of_rights(unsigned rights) {
            : (rights & kRemoteWrite)  ? "remote write"
            : (rights & kRemoteAtomic) ? "remote atomic operations"
                                       : "remote read";
-}
-
-/// Whether the first and the last page of some memory are mapped. Their protection does not matter:
-/// devices do not look at it after the registration.
-bool is_mapped(std::uint64_t memory, std::uint64_t length) {
-    static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    const std::uint64_t first = memory & ~(page - 1);
-    const std::uint64_t last = (memory + length - 1) & ~(page - 1);
-    const auto is_page_mapped = [](std::uint64_t address, std::uint64_t bytes) {
-        unsigned char residence[2];
-        return mincore(reinterpret_cast<void*>(address), bytes, residence) == 0 || errno != ENOMEM;
-    };
-    const int before = errno;
-    const bool is_there = last - first <= page
-                              ? is_page_mapped(first, last - first + page)
-                              : is_page_mapped(first, page) && is_page_mapped(last, page);
-    errno = before;
-    return is_there;
 }
 
 Finding& about(Found& found, Kind kind, const Segment& segment, const Region* region) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "check/model/transfers.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
+
+#include "check/model/mapping.hpp"
 
 // The program may write into a buffer while it is summed, which is what the sums are to find.
 #define READS_WHAT_OTHERS_WRITE __attribute__((no_sanitize("address", "thread")))
@@ -36,35 +34,13 @@ READS_WHAT_OTHERS_WRITE std::uint64_t mix(std::uint64_t sum, const unsigned char
     return sum;
 }
 
-/// Asks the kernel, by a call that reads a signal set there before it refuses its first argument:
-/// the program may have unmapped the buffer.
-bool is_readable(std::uint64_t memory) {
-    constexpr std::uint64_t kSetBytes = 8;
-    constexpr long kNoSuchAction = ~0L;
-    const int before = errno;
-    const long code =
-        syscall(SYS_rt_sigprocmask, kNoSuchAction, memory & ~(kSetBytes - 1), nullptr, kSetBytes);
-    const bool is_mapped = code == -1 && errno == EINVAL;
-    errno = before;
-    return is_mapped;
-}
-
-/// @param length at most a page.
-bool are_readable(std::uint64_t memory, std::uint64_t length) {
-    constexpr std::uint64_t kPage = 4096;
-    static_assert(kSummedBytes <= kPage);
-    const std::uint64_t last = memory + length - 1;
-    return length == 0 ||
-           (is_readable(memory) && (memory / kPage == last / kPage || is_readable(last)));
-}
-
 }  // namespace
 
 bool sum_of(std::uint64_t memory, std::uint64_t length, std::uint64_t& sum) {
     const std::uint64_t head = std::min<std::uint64_t>(length, kSummedBytes);
     const std::uint64_t tail = std::min<std::uint64_t>(length - head, kSummedBytes);
     const std::uint64_t end = memory + length - tail;
-    if (!are_readable(memory, head) || !are_readable(end, tail)) return false;
+    if ((head && !can_be_read(memory, head)) || (tail && !can_be_read(end, tail))) return false;
     sum = mix(1, reinterpret_cast<const unsigned char*>(memory), head);
     sum = mix(sum, reinterpret_cast<const unsigned char*>(end), tail);
     return true;

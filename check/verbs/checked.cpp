@@ -23,7 +23,6 @@ int error_of(Kind kind) {
             return ENOMEM;
         case Kind::kChanged:
         case Kind::kOverlap:
-        case Kind::kIgnored:
         case Kind::kLeft:
             return 0;
         default:

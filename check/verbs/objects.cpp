@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "check/model/left_objects.hpp"
-#include "check/verbs/context.hpp"
 #include "check/verbs/routed.hpp"
 
 namespace check::verbs {
@@ -383,31 +382,7 @@ int Checked<soft0_ibv_destroy_ah>::call(const char* name, ibv_ah* ah) {
     return ended_by(name, ah, [=] { return soft0_ibv_destroy_ah(ah); });
 }
 
-namespace {
-
-/// Polls what is left of a CQ that is about to be destroyed. Does so only if it will be: nothing
-/// may feed it any more.
-void check_ignored(const char* call, ibv_cq* cq) {
-    Found found;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        const Object* queue = state.objects.find_live(cq);
-        if (queue && !state.objects.is_fed(cq)) found.add(Kind::kIgnored).made = queue->made;
-    });
-    if (found.empty()) return;
-    Finding& finding = *found.begin();
-    ibv_wc_status first = IBV_WC_SUCCESS;
-    for (ibv_wc completion; originals().poll_cq(cq, 1, &completion) == 1; ++finding.number)
-        if (first == IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR)
-            first = completion.status;
-    if (first == IBV_WC_SUCCESS) return;
-    finding.what = ibv_wc_status_str(first);
-    refuse(found, call);
-}
-
-}  // namespace
-
 int Checked<soft0_ibv_destroy_cq>::call(const char* name, ibv_cq* cq) {
-    if (policy().checks_for(kQueues)) check_ignored(name, cq);
     return ended_after_events(name, cq, [=] { return soft0_ibv_destroy_cq(cq); });
 }
 

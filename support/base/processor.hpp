@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include <atomic>
+#include <cstdarg>
 #include <cstdint>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -68,6 +69,22 @@ inline void pause_processor() {
     asm("addq %1, %0" : "+m"(word) : "er"(amount) : "cc");
 #else
     std::atomic_ref(word).store(word + amount, std::memory_order_relaxed);
+#endif
+}
+
+/// @param arguments of a function with variable arguments; none has been taken.
+/// @return that function's return address, or nullptr where the list does not lead to it.
+inline const void* return_address_of([[maybe_unused]] va_list arguments) {
+#if defined(__x86_64__)
+    // System V ABI, 3.5.7. The arguments in memory begin behind the return address.
+    struct List {
+        unsigned general_offset, vector_offset;
+        void* const* in_memory;
+        void* in_registers;
+    };
+    return reinterpret_cast<const List*>(arguments)->in_memory[-1];
+#else
+    return nullptr;
 #endif
 }
 

@@ -74,6 +74,10 @@ over_scm() {
     finds overlap DAT412 "dat_evd_wait at next .*: dat_ep_post_recv at receive_into .* has filled a buffer \(0x[0-9a-f]+, 8 bytes\) that overlaps that of dat_ep_post_recv at receive_into "
 }
 
+@test "buffers: two atomic operations whose old values go to one place, with the program's lines" {
+    finds atomic_overlap DAT412 "dat_evd_wait at next .*: dat_ib_post_fetch_and_add at atomic_overlap .* that overlaps that of dat_ib_post_fetch_and_add at atomic_overlap "
+}
+
 @test "buffers: a region freed under a receive" {
     finds freed_in_flight DAT413 "dat_lmr_free at freed_in_flight .* while dat_ep_post_recv at receive_into "
 }

@@ -277,7 +277,7 @@ static void ignored(int wrong) {
         must(dat_cr_reject(next(requests).event_data.cr_arrival_event_data.cr_handle, 0, NULL),
              "dat_cr_reject");
     }
-    next_of(connections, 2);
+    next_of_two(connections);
     if (!wrong) next(connections);
     must(dat_ep_free(eps[0]), "dat_ep_free");
     must(dat_ep_free(eps[1]), "dat_ep_free");
@@ -380,6 +380,27 @@ static void misaligned(int wrong) {
     if (dat_ib_post_fetch_and_add(here, (DAT_UINT64)1, &segment, numbered(1), &target,
                                   DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS)
         next(sends);
+    disconnect_both();
+    free_region(&before);
+    must(dat_lmr_free(number.lmr), "dat_lmr_free");
+}
+
+/* Both bring the old value to the same place. */
+static void atomic_overlap(int wrong) {
+    static char bytes[LENGTH];
+    struct region before = make_region(), number;
+    must(register_in(pz, &number, bytes,
+                     (int)DAT_MEM_PRIV_ALL_FLAG | (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC),
+         "dat_lmr_create");
+    DAT_RMR_TRIPLET target = target_of(&number, 0, 8);
+    for (int i = 0; i < 2; ++i) {
+        DAT_LMR_TRIPLET segment = segment_of(&before, wrong ? 0 : 8 * i, 8);
+        must(dat_ib_post_fetch_and_add(here, (DAT_UINT64)1, &segment, numbered(1), &target,
+                                       DAT_COMPLETION_DEFAULT_FLAG),
+             "dat_ib_post_fetch_and_add");
+    }
+    next(sends);
+    next(sends);
     disconnect_both();
     free_region(&before);
     must(dat_lmr_free(number.lmr), "dat_lmr_free");
@@ -489,6 +510,7 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"private_data", private_data},
                                {"unfenced", unfenced},
                                {"misaligned", misaligned},
+                               {"atomic_overlap", atomic_overlap},
                                {"many_segments", many_segments},
                                {"long_private_data", long_private_data},
                                {"sends_first", sends_first},

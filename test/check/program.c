@@ -68,16 +68,23 @@ DAT_RMR_TRIPLET target_of(const struct region* region, int offset, int length) {
     return target;
 }
 
-DAT_EVENT next(DAT_EVD_HANDLE evd) {
-    return next_of(evd, 1);
-}
-
-DAT_EVENT next_of(DAT_EVD_HANDLE evd, DAT_COUNT events) {
-    DAT_EVENT event;
-    DAT_COUNT more;
+static DAT_TIMEOUT patience(void) {
     const char* scale = getenv("TEST_TIME_SCALE");
     const double factor = scale && atof(scale) > 1 ? atof(scale) : 1;
-    must(dat_evd_wait(evd, (DAT_TIMEOUT)(60e6 * factor), events, &event, &more), "dat_evd_wait");
+    return (DAT_TIMEOUT)(60e6 * factor);
+}
+
+DAT_EVENT next(DAT_EVD_HANDLE evd) {
+    DAT_EVENT event;
+    DAT_COUNT more;
+    must(dat_evd_wait(evd, patience(), 1, &event, &more), "dat_evd_wait");
+    return event;
+}
+
+DAT_EVENT next_of_two(DAT_EVD_HANDLE evd) {
+    DAT_EVENT event;
+    DAT_COUNT more;
+    must(dat_evd_wait(evd, patience(), 2, &event, &more), "dat_evd_wait");
     return event;
 }
 

@@ -38,8 +38,8 @@ DAT_LMR_TRIPLET segment_of(const struct region* region, int offset, int length);
 DAT_RMR_TRIPLET target_of(const struct region* region, int offset, int length);
 /* Waits for the next event. */
 DAT_EVENT next(DAT_EVD_HANDLE evd);
-/* Waits until there are so many events, and takes one. */
-DAT_EVENT next_of(DAT_EVD_HANDLE evd, DAT_COUNT events);
+/* Waits until there are two events, and takes one. */
+DAT_EVENT next_of_two(DAT_EVD_HANDLE evd);
 NAMED DAT_EVD_HANDLE make_evd(int length, int flags);
 NAMED DAT_EP_HANDLE make_ep(const DAT_EP_ATTR* attributes);
 DAT_PSP_HANDLE listen_for(DAT_CONN_QUAL qualifier);

@@ -227,22 +227,6 @@ static void no_receive(int wrong) {
     free_region(to);
 }
 
-/* The wrong one does not see that the message was longer than its receive. */
-static void ignored(int wrong) {
-    struct ibv_mr *from = make_region(LOCAL), *to = make_region(LOCAL);
-    struct ibv_cq* cq;
-    void* context_of_cq;
-    must(ibv_req_notify_cq(receives, 0), "ibv_req_notify_cq");
-    receive_into(segment_of(to, 0, 8));
-    send_segment(segment_of(from, 0, 16));
-    must(ibv_get_cq_event(channel, &cq, &context_of_cq), "ibv_get_cq_event");
-    ibv_ack_cq_events(cq, 1);
-    if (!wrong) next(receives);
-    stop_both();
-    free_region(from);
-    free_region(to);
-}
-
 /* -- life ------------------------------------------------------------------------------ */
 
 static void left(int wrong) {
@@ -321,7 +305,6 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"never_signalled", never_signalled},
                                {"unacknowledged", unacknowledged},
                                {"no_receive", no_receive},
-                               {"ignored", ignored},
                                {"endless_wait", endless_wait},
                                {"left", left},
                                {"left_at_exit", left_at_exit},
