@@ -59,6 +59,7 @@ void take_event(const Checked& checked, const char* call, DAT_EVD_HANDLE evd,
         case DAT_IB_DTO_EVENT:
             return end_transfer(checked, call, event.event_data.dto_completion_event_data);
         case DAT_CONNECTION_REQUEST_EVENT:
+        case DAT_IB_UD_CONNECTION_REQUEST_EVENT:
             return made(kRequest, event.event_data.cr_arrival_event_data.cr_handle, {evd});
         case DAT_CONNECTION_EVENT_ESTABLISHED:
             learn_peer(checked, event.event_data.connect_event_data.ep_handle);
@@ -113,12 +114,15 @@ const char* urgent(const DAT_EVENT& event) {
         case DAT_RMR_BIND_COMPLETION_EVENT:
             return is_failure(event.event_data.rmr_completion_event_data.status) ? failed : nullptr;
         case DAT_CONNECTION_REQUEST_EVENT:
+        case DAT_IB_UD_CONNECTION_REQUEST_EVENT:
             return "a connection request";
         case DAT_CONNECTION_EVENT_PEER_REJECTED:
         case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
         case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
         case DAT_CONNECTION_EVENT_TIMED_OUT:
         case DAT_CONNECTION_EVENT_UNREACHABLE:
+        case DAT_IB_UD_CONNECTION_REJECT_EVENT:
+        case DAT_IB_UD_CONNECTION_ERROR_EVENT:
             return "a connection that was not made";
         default:
             return nullptr;
