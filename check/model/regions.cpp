@@ -137,7 +137,7 @@ const Region* Regions::check_registration(Domain domain, const Segment& segment,
 const Region* Regions::check(Domain domain, const Segment& segment, unsigned rights,
                              const void* zone, Found& found) const {
     const Region* region = check_registration(domain, segment, rights, zone, found);
-    if (!region || !region->memory ||
+    if (!region || !region->memory || segment.length == 0 ||
         is_mapped(region->memory + (segment.address - region->first), segment.length))
         return region;
     about(found, Kind::kUnmapped, segment, region);

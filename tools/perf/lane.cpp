@@ -50,14 +50,14 @@ Lane::Lane(const Watch& watch, const Terms& terms, const Room& room)
     const unsigned per_endpoint = terms.receives() + terms.depth + kSpareRequests;
     require_success(
         dat_evd_create(watch.device.ia(), static_cast<DAT_COUNT>(per_endpoint * terms.endpoints),
-                       DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd_),
+                       DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &ends_.evd),
         "dat_evd_create", "use a smaller --depth or fewer endpoints");
     create_endpoints();
 }
 
-Lane::~Lane() {
-    for (DAT_EP_HANDLE endpoint : endpoints_) dat_ep_free(endpoint);
-    if (evd_ != DAT_HANDLE_NULL) dat_evd_free(evd_);
+Lane::Ends::~Ends() {
+    for (DAT_EP_HANDLE endpoint : endpoints) dat_ep_free(endpoint);
+    if (evd != DAT_HANDLE_NULL) dat_evd_free(evd);
 }
 
 void Lane::create_endpoints() {
@@ -77,10 +77,10 @@ void Lane::create_endpoints() {
     attributes.max_rdma_read_out = std::min(kReadsAtOnce, limits.max_rdma_read_per_ep_out);
     for (unsigned i = 0; i < terms_.endpoints; ++i) {
         DAT_EP_HANDLE endpoint = DAT_HANDLE_NULL;
-        require_success(dat_ep_create(watch_.device.ia(), watch_.device.pz(), evd_, evd_,
+        require_success(dat_ep_create(watch_.device.ia(), watch_.device.pz(), ends_.evd, ends_.evd,
                                       watch_.device.connection_evd(), &attributes, &endpoint),
                         "dat_ep_create", "use a smaller --depth");
-        endpoints_.push_back(endpoint);
+        ends_.endpoints.push_back(endpoint);
         for (unsigned left = terms_.receives(); left > 0; --left) post_receive(i);
     }
 }
@@ -142,7 +142,7 @@ void Lane::post(unsigned endpoint, bool last) {
 
 DAT_RETURN Lane::post_operation(unsigned endpoint, std::uint64_t cookie_bits,
                                 DAT_COMPLETION_FLAGS flags) {
-    DAT_EP_HANDLE ep = endpoints_[endpoint];
+    DAT_EP_HANDLE ep = ends_.endpoints[endpoint];
     DAT_DTO_COOKIE cookie;
     cookie.as_64 = cookie_bits;
     switch (measurement_.operation) {
@@ -172,8 +172,8 @@ DAT_RETURN Lane::post_operation(unsigned endpoint, std::uint64_t cookie_bits,
 void Lane::post_receive(unsigned endpoint) {
     DAT_LMR_TRIPLET segment = in_.at(0, static_cast<DAT_SEG_LENGTH>(in_.length()));
     require_success(
-        dat_ep_post_recv(endpoints_[endpoint], 1, &segment, cookie_of(Kind::receive, endpoint, 0),
-                         DAT_COMPLETION_DEFAULT_FLAG),
+        dat_ep_post_recv(ends_.endpoints[endpoint], 1, &segment,
+                         cookie_of(Kind::receive, endpoint, 0), DAT_COMPLETION_DEFAULT_FLAG),
         "dat_ep_post_recv", kPostHelp);
 }
 
@@ -194,10 +194,10 @@ void Lane::count_receive(unsigned endpoint) {
     DAT_LMR_TRIPLET from = words_.at(word_offset(endpoint, kCreditOut), sizeof(std::uint64_t));
     const DAT_RMR_TRIPLET to =
         peer_words_.at(word_offset(endpoint, kCreditIn), sizeof(std::uint64_t));
-    require_success(
-        dat_ep_post_rdma_write(endpoints_[endpoint], 1, &from, cookie_of(Kind::credit, endpoint, 1),
-                               &to, DAT_COMPLETION_DEFAULT_FLAG),
-        "dat_ep_post_rdma_write", kPostHelp);
+    require_success(dat_ep_post_rdma_write(ends_.endpoints[endpoint], 1, &from,
+                                           cookie_of(Kind::credit, endpoint, 1), &to,
+                                           DAT_COMPLETION_DEFAULT_FLAG),
+                    "dat_ep_post_rdma_write", kPostHelp);
     ++state.outstanding;
 }
 
@@ -230,7 +230,7 @@ void Lane::event_failed(const DAT_EVENT& event) {
 
 bool Lane::try_take(Event& taken) {
     DAT_EVENT event;
-    const DAT_RETURN code = dat_evd_dequeue(evd_, &event);
+    const DAT_RETURN code = dat_evd_dequeue(ends_.evd, &event);
     if (code == DAT_SUCCESS) {
         taken = digest(event);
         return true;
@@ -249,7 +249,7 @@ Lane::Event Lane::take() {
     DAT_EVENT event;
     DAT_COUNT more = 0;
     for (;;) {
-        const DAT_RETURN code = dat_evd_wait(evd_, kSliceUs, 1, &event, &more);
+        const DAT_RETURN code = dat_evd_wait(ends_.evd, kSliceUs, 1, &event, &more);
         if (code == DAT_SUCCESS) return digest(event);
         if (DAT_GET_TYPE(code) != DAT_TIMEOUT_EXPIRED && DAT_GET_TYPE(code) != DAT_INTERRUPTED_CALL)
             require_success(code, "dat_evd_wait", kPostHelp);

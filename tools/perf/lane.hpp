@@ -30,11 +30,10 @@ class Lane {
   public:
     /// Creates everything up to unconnected endpoints with their receives posted.
     Lane(const Watch& watch, const Terms& terms, const Room& room);
-    ~Lane();
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
-    const std::vector<DAT_EP_HANDLE>& endpoints() const { return endpoints_; }
+    const std::vector<DAT_EP_HANDLE>& endpoints() const { return ends_.endpoints; }
     /// The address of this lane's memory, as text for the lane of the other side, and the same from
     /// that lane.
     std::string place() const;
@@ -107,6 +106,15 @@ class Lane {
         std::uint64_t posted = 0;    ///< in this pass
         std::uint64_t received = 0;  ///< in this pass
     };
+    /// Freed before the regions of the receives, also when the constructor throws.
+    struct Ends {
+        Ends() = default;
+        ~Ends();
+        Ends(const Ends&) = delete;
+        Ends& operator=(const Ends&) = delete;
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        std::vector<DAT_EP_HANDLE> endpoints;
+    };
     enum Word : unsigned { kAtomic, kCreditIn, kCreditOut, kWords };
     static constexpr std::size_t kLine = 64;
 
@@ -132,8 +140,6 @@ class Lane {
     DAT_LMR_TRIPLET local_{};         ///< of the pass
     DAT_RMR_TRIPLET remote_{};        ///< of the pass, except for atomics
     support::PollPatience patience_;  ///< of the pass
-    DAT_EVD_HANDLE evd_ = DAT_HANDLE_NULL;
-    std::vector<DAT_EP_HANDLE> endpoints_;
     std::vector<State> states_;
     Region out_;
     Region in_;
@@ -141,6 +147,7 @@ class Lane {
     RemoteRegion peer_out_;
     RemoteRegion peer_in_;
     RemoteRegion peer_words_;
+    Ends ends_;
 };
 
 }  // namespace perf
