@@ -3,7 +3,6 @@
 noinst_LTLIBRARIES += libcheckmodel.la
 libcheckmodel_la_SOURCES = \
     %reldir%/model/arena.cpp %reldir%/model/arena.hpp \
-    %reldir%/model/at_exit.cpp %reldir%/model/at_exit.hpp \
     %reldir%/model/finding.hpp \
     %reldir%/model/finding_log.cpp %reldir%/model/finding_log.hpp \
     %reldir%/model/left_objects.cpp %reldir%/model/left_objects.hpp \

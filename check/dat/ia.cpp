@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <cstdlib>
 #include <new>
 #include <string>
 
 #include "check/dat/entry.hpp"
 #include "check/dat/objects.hpp"
-#include "check/model/at_exit.hpp"
 #include "check/model/left_objects.hpp"
 
 namespace check::dat {
@@ -58,16 +58,8 @@ void forget(const Checked& checked, DAT_IA_HANDLE ia) {
     });
 }
 
-void tell_unclosed(const Checked& checked, DAT_IA_HANDLE ia) {
-    LeftObjects left;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        if (const Object* adapter = state.objects.find_live(ia)) left.add(*adapter);
-    });
-    left.for_each([&](Found& found) { refuse(checked, ia, found, "exit"); });
-}
-
-/// For adapter instances that are still open. A program that fails leaves everything.
-void end_program(int status, void*) {
+/// Tells the counts of adapter instances that are still open when the program ends.
+void end_program() {
     constexpr int kMost = 64;
     const void* open[kMost];
     int count = 0;
@@ -79,9 +71,7 @@ void end_program(int status, void*) {
     });
     for (int i = 0; i < count; ++i) {
         auto* ia = const_cast<void*>(open[i]);
-        const Checked& checked = checked_of(ia);
-        if (status == 0 && checked.policy.checks_for(kLife)) tell_unclosed(checked, ia);
-        tell_counts(checked, ia);
+        tell_counts(checked_of(ia), ia);
     }
 }
 
@@ -94,9 +84,8 @@ DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT length, DAT_EVD_HANDLE* as
     const bool makes_async = async && *async == DAT_HANDLE_NULL;
     const DAT_RETURN code = any_checked().inner.ia_open_func(name, length, async, ia);
     if (code != kSuccess) return code;
-    if (checked_of(*ia).policy.checks & kAllChecks) {
-        static const bool is_awaited [[maybe_unused]] = (at_exit(end_program), true);
-    }
+    // Is called before the destructors of this library, which may also be unloaded before the end.
+    static const int awaited [[maybe_unused]] = std::atexit(end_program);
     add_adapter(*ia, *async, length, makes_async);
     return code;
 }

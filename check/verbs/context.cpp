@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "check/verbs/context.hpp"
 
-#include <atomic>
+#include <dlfcn.h>
 
-#include "check/model/at_exit.hpp"
+#include <atomic>
+#include <cstdlib>
+
 #include "check/verbs/objects.hpp"
 #include "check/verbs/routed.hpp"
 #include "support/base/guard.hpp"
@@ -71,10 +73,17 @@ void add_context(ibv_context* context) {
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS { state.objects.add(context, object); });
 }
 
+void stay_loaded() {
+    Dl_info self;
+    if (dladdr(&known, &self)) dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /// A handler that is registered before main() runs after all others and after the destructors of
 /// all libraries, which may close devices. Nothing here and in support/ has a destructor.
 [[gnu::constructor]] void begin_program() {
-    if (is_on()) at_exit(end_program);
+    if (!is_on()) return;
+    stay_loaded();
+    on_exit(end_program, nullptr);
 }
 
 /// Its functions have the checks, but this process has not put them there.

@@ -301,8 +301,9 @@ static void left(int wrong) {
     if (!wrong) must(dat_evd_free(evd), "dat_evd_free");
 }
 
-static void left_open(int wrong) {
-    if (wrong) exit(0);
+static void ends_early(int wrong) {
+    queue_too_small(wrong);
+    exit(0);
 }
 
 static void used_after_free(int wrong) {
@@ -504,7 +505,7 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"ignored", ignored},
                                {"endless_wait", endless_wait},
                                {"left", left},
-                               {"left_open", left_open},
+                               {"ends_early", ends_early},
                                {"used_after_free", used_after_free},
                                {"other_ia", other_ia},
                                {"private_data", private_data},

@@ -46,7 +46,7 @@ DAT_PSP_HANDLE listen_for(DAT_CONN_QUAL qualifier);
 DAT_RETURN connect_to(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier, DAT_COUNT size, void* data);
 void connect_both(DAT_EP_HANDLE active, DAT_EP_HANDLE passive);
 /* Opens the adapter instance and its queues. For a forked child, which has none. */
-NAMED void open_adapter(void);
+void open_adapter(void);
 /* Ends the connection of `here` and `there`. */
 void disconnect_both(void);
 DAT_DTO_COOKIE numbered(DAT_UINT64 number);

@@ -45,7 +45,6 @@ setup() {
 
 @test "cma on rxe0: life" {
     finds left DAT431 "dat_ia_close at .*the EVD made at make_evd "
-    finds left_open DAT431 "exit at .*the IA made at open_adapter "
     finds used_after_free DAT432 "dat_evd_dequeue at used_after_free "
     finds other_ia DAT433 "dat_ep_create at other_ia "
     finds private_data DAT434 "bytes of private data are more than the"
