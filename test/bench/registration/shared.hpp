@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <new>
 #include <vector>
 
 #include "broker/broker.hpp"
+#include "test/support/process.hpp"
 
 namespace registration {
 
@@ -57,15 +59,16 @@ struct Ledger {
 
     /// Records the owner of an entry. To be called before the entry is used.
     void enter(std::uint32_t slot, std::int32_t pid) {
-        std::int32_t nobody = 0;
         taken.fetch_add(1);
         std::atomic<std::int32_t>& owner = owners[slot % kMost];
-        if (!owner.compare_exchange_strong(nobody, pid)) {
-            // The table may have noticed the death of the owner before the ledger did.
-            const bool inherited = is_dead(nobody) && owner.compare_exchange_strong(nobody, pid);
-            held.fetch_sub(inherited);
-            wrong.fetch_add(!inherited);
-        }
+        std::int32_t previous = 0;
+        bool is_taken;
+        // The table may have noticed the death of the owner before the ledger did, even before the
+        // kernel reports it: a process that ends releases its locks first. It may be buried now.
+        do is_taken = owner.compare_exchange_strong(previous, pid);
+        while (!is_taken && (previous == 0 || ends(previous)));
+        held.fetch_sub(is_taken && previous != 0);
+        wrong.fetch_add(!is_taken);
         const std::uint64_t count = held.fetch_add(1) + 1;
         for (std::uint64_t most = most_held;
              most < count && !most_held.compare_exchange_weak(most, count);)
@@ -84,11 +87,16 @@ struct Ledger {
                 held.fetch_sub(1);
         }
     }
-    static bool is_dead(std::int32_t pid) {
+    /// @return whether the process is dead, or is about to end.
+    static bool ends(std::int32_t pid) {
+        const auto patience =
+            static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                 test::scaled(std::chrono::seconds(1)))
+                                 .count());
         const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
         if (fd < 0) return true;
         pollfd ended{fd, POLLIN, 0};
-        const bool dead = poll(&ended, 1, 0) == 1;
+        const bool dead = poll(&ended, 1, patience) == 1;
         close(fd);
         return dead;
     }
