@@ -73,7 +73,7 @@ template <DAT_DTOS operation>
     const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
         if (post_plain(*ep, named, true, code)) [[likely]]
             return true;
-        return code != DAT_SUCCESS && refused_by_device(*ep, operation, code);
+        return code != DAT_SUCCESS && fast_post_refused(*ep, operation, code);
     };
     DAT_RETURN code;
     if (!post_standing(*ep, request, Use::kRequest, plainly, code)) [[unlikely]]
@@ -111,7 +111,7 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
     const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
         if (post_plain_receive(*ep, named, code)) [[likely]]
             return true;
-        return code != DAT_SUCCESS && refused_by_device(*ep, DAT_DTO_RECEIVE, code);
+        return code != DAT_SUCCESS && fast_post_refused(*ep, DAT_DTO_RECEIVE, code);
     };
     DAT_RETURN code;
     if (!post_standing(*ep, receive, Use::kHold, plainly, code)) [[unlikely]]

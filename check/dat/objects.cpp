@@ -134,10 +134,6 @@ void learn_peer(const Checked& checked, DAT_EP_HANDLE ep) {
     });
 }
 
-void note_over(DAT_EP_HANDLE ep) {
-    with_endpoint(ep, [](Model&, Object& object) { object.endpoint->is_over = true; });
-}
-
 void ensure_known(const Checked& checked, DAT_HANDLE poster) {
     bool is_known = false;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {

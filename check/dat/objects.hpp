@@ -16,17 +16,6 @@ inline constexpr const char* kRegion = "the LMR";
 inline constexpr const char* kWindow = "the RMR";
 inline constexpr const char* kRequest = "the connection request";
 
-/// Calls step(Model&, Object&) for a live endpoint or SRQ that is known, with the model locked.
-/// @param ep may be DAT_HANDLE_NULL.
-template <class Step>
-void with_endpoint(DAT_HANDLE ep, const Step& step) {
-    if (!ep) return;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(ep);
-        if (object && object->endpoint) step(state, *object);
-    });
-}
-
 /// Remembers an object that a call has made. @param arguments the handles of the call; the first
 /// is the IA, or an object of the IA. The EVDs among them get events from the new object.
 void made(const char* kind, const void* handle, std::initializer_list<const void*> arguments);
@@ -42,8 +31,6 @@ void keep_table(const Checked& checked, DAT_HANDLE handle);
 void learn_endpoint(const Checked& checked, DAT_EP_HANDLE ep);
 /// Remembers that an endpoint is connected, and to whom, if the peer is in this process.
 void learn_peer(const Checked& checked, DAT_EP_HANDLE ep);
-/// Remembers that the connection of an endpoint is over.
-void note_over(DAT_EP_HANDLE ep);
 /// Asks what an endpoint is made of if it is not yet known. @param poster an EP, an SRQ, or a freed
 /// one.
 void ensure_known(const Checked& checked, DAT_HANDLE poster);

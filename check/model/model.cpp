@@ -390,6 +390,10 @@ bool Model::find_use(Domain owner, std::uint64_t key, Found& found) {
     return true;
 }
 
+void note_over(const void* endpoint) {
+    with_endpoint(endpoint, [](Model&, Object& object) { object.endpoint->is_over = true; });
+}
+
 bool Model::count(Domain domain, Kind kind, Place place) {
     return ++counts_[Name{domain, kind, place}] == 1;
 }

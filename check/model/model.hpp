@@ -127,4 +127,18 @@ void with_model(const Step& step) {
     }
 }
 
+/// Calls step(Model&, Object&) for a live endpoint or shared receive queue that is known, with the
+/// model locked.
+template <class Step>
+void with_endpoint(const void* handle, const Step& step) {
+    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
+        Object* object = state.objects.find_live(handle);
+        if (object && object->endpoint) step(state, *object);
+    });
+}
+
+/// Remembers that an endpoint's connection is over: its transfers are flushed, or nothing comes for
+/// them any more.
+void note_over(const void* endpoint);
+
 }  // namespace check

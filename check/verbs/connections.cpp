@@ -22,14 +22,6 @@ void learn_all(const char* call, rdma_cm_id* id) {
     if (id->qp) learn(id->qp, Maker::kLibrary);
 }
 
-/// The transfers of a queue pair are flushed, or nothing comes for them any more.
-void note_over(ibv_qp* qp) {
-    with_model([=](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(qp);
-        if (object && object->endpoint) object->endpoint->is_over = true;
-    });
-}
-
 /// The objects of an identifier that may end with it.
 struct Parts {
     explicit Parts(const rdma_cm_id* id)

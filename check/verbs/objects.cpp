@@ -230,15 +230,13 @@ void learn_peer(ibv_qp* qp) {
         soft0_ibv_query_qp(qp, &attributes, IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_PORT, &ignored) ==
             0 &&
         ibv_query_port(qp->context, attributes.port_num, &port) == 0;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(qp);
-        if (!object || !object->endpoint) return;
-        object->endpoint->knows_peer = true;
+    with_endpoint(qp, [&](Model& state, Object& object) NO_THREAD_SAFETY_ANALYSIS {
+        Endpoint& endpoint = *object.endpoint;
+        endpoint.knows_peer = true;
         if (!is_known || qp->qp_type == IBV_QPT_UD) return;
-        object->endpoint->local_name = name_of_end(port.lid, qp->qp_num);
-        object->endpoint->remote_name =
-            name_of_end(attributes.ah_attr.dlid, attributes.dest_qp_num);
-        state.find_peer(qp, *object);
+        endpoint.local_name = name_of_end(port.lid, qp->qp_num);
+        endpoint.remote_name = name_of_end(attributes.ah_attr.dlid, attributes.dest_qp_num);
+        state.find_peer(qp, object);
     });
 }
 
@@ -358,14 +356,13 @@ int Checked<soft0_ibv_modify_qp>::call(const char*, ibv_qp* qp, ibv_qp_attr* att
     const int code = soft0_ibv_modify_qp(qp, attributes, mask);
     if (code != 0 || !(mask & IBV_QP_STATE)) return code;
     if (attributes->qp_state == IBV_QPS_RTR) learn_peer(qp);
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(qp);
-        if (!object || !object->endpoint) return;
-        object->endpoint->is_over = attributes->qp_state == IBV_QPS_ERR;
+    with_endpoint(qp, [=](Model& state, Object& object) NO_THREAD_SAFETY_ANALYSIS {
+        Endpoint& endpoint = *object.endpoint;
+        endpoint.is_over = attributes->qp_state == IBV_QPS_ERR;
         if (attributes->qp_state != IBV_QPS_RESET) return;
-        state.end_transfers(*object);
-        object->endpoint->knows_peer = false;
-        object->endpoint->peer = nullptr;
+        state.end_transfers(object);
+        endpoint.knows_peer = false;
+        endpoint.peer = nullptr;
     });
     return code;
 }

@@ -182,10 +182,9 @@ int begin(Poster* poster, const char* call, Place place, const Request* list) {
 template <class Poster, class Request>
 void take_back_from(const Poster* poster, const Request* refused) {
     constexpr bool is_receive = std::is_same_v<Request, ibv_recv_wr>;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(poster);
-        if (object && object->endpoint && object->endpoint->is_followed)
-            take_back_last(state, *object, is_receive, length_of(refused));
+    with_endpoint(poster, [&](Model& state, Object& object) NO_THREAD_SAFETY_ANALYSIS {
+        if (object.endpoint->is_followed)
+            take_back_last(state, object, is_receive, length_of(refused));
     });
 }
 
@@ -250,9 +249,8 @@ int wr_complete(ibv_qp_ex* extended) NO_THREAD_SAFETY_ANALYSIS {
     }
     const int code = complete_list.load()(extended);
     if (code == 0 || count == 0) return code;
-    with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
-        Object* object = state.objects.find_live(qp);
-        if (object && object->endpoint) take_back_last(state, *object, false, count);
+    with_endpoint(qp, [=](Model& state, Object& object) NO_THREAD_SAFETY_ANALYSIS {
+        take_back_last(state, object, false, count);
     });
     return code;
 }

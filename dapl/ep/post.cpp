@@ -181,7 +181,7 @@ template <DAT_DTOS operation>
     DAT_RETURN code;
     if (post_plain(*ep, {operation, segments, local, cookie, remote, flags}, true, code)) [[likely]]
         return DAT_SUCCESS;
-    if (code != DAT_SUCCESS) return refused_by_device(*ep, operation, code);
+    if (code != DAT_SUCCESS) return fast_post_refused(*ep, operation, code);
     return post_slowly<operation>(handle, segments, local, cookie, remote, flags);
 }
 
@@ -249,7 +249,7 @@ DAT_RETURN post_request(Ep& ep, const Request& given, bool check_state) {
         DAT_RETURN code;
         if (post_plain(ep, request, check_state, code)) [[likely]]
             return code;
-        if (code != DAT_SUCCESS) return refused_by_device(ep, request.operation, code);
+        if (code != DAT_SUCCESS) return fast_post_refused(ep, request.operation, code);
         return post_slowly(ep, request, check_state);
     });
 }
@@ -307,7 +307,7 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
     DAT_RETURN code;
     if (post_plain_receive(*ep, receive, code)) [[likely]]
         return DAT_SUCCESS;
-    if (code != DAT_SUCCESS) return refused_by_device(*ep, DAT_DTO_RECEIVE, code);
+    if (code != DAT_SUCCESS) return fast_post_refused(*ep, DAT_DTO_RECEIVE, code);
     return post_receive_slowly(*ep, receive);
 }
 

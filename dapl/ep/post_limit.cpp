@@ -102,11 +102,11 @@ int take_refusal(Side& side) {
 }
 
 /// @return whether the device has refused a post of this side.
-bool report_device_refusal(Ep& ep, std::uint32_t operation) {
+bool report_pending_refusal(Ep& ep, std::uint32_t operation) {
     const bool receives = is_receive(operation);
     const int failed = take_refusal(receives ? ep.receives : ep.requests);
     if (failed == 0) return false;
-    report_device_refusal(ep.ia, failed, receives ? "a receive" : "a request");
+    report_post_refused_by_device(ep.ia, failed, receives ? "a receive" : "a request");
     return true;
 }
 
@@ -127,19 +127,19 @@ void report_limit_of_post(const RefusedPost& post, DAT_RETURN code) {
     });
 }
 
-void report_device_refusal(const Ia& ia, int error_number, const char* what) {
+void report_post_refused_by_device(const Ia& ia, int error_number, const char* what) {
     static std::atomic<bool> told{false};
     support::report_once(told, [&] { (void)refused_by_device(ia, std::abs(error_number), what); });
 }
 
-DAT_RETURN refused_by_device(Ep& ep, std::uint32_t operation, DAT_RETURN code) {
-    report_device_refusal(ep, operation);
+DAT_RETURN fast_post_refused(Ep& ep, std::uint32_t operation, DAT_RETURN code) {
+    report_pending_refusal(ep, operation);
     return code;
 }
 
 void report_refused_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
                          const DAT_LMR_TRIPLET* local, DAT_RETURN code) {
-    if (code == DAT_SUCCESS || report_device_refusal(ep, operation) || !is_unreported_limit(code))
+    if (code == DAT_SUCCESS || report_pending_refusal(ep, operation) || !is_unreported_limit(code))
         return;
     RefusedPost post{};
     post.object = "EP";

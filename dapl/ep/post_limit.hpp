@@ -33,15 +33,16 @@ bool is_unreported_limit(DAT_RETURN code);
 void report_limit_of_post(const RefusedPost& post, DAT_RETURN code);
 
 /// Reports that the device has refused a post. @param what "a receive" or "a request".
-[[gnu::cold]] void report_device_refusal(const Ia& ia, int error_number, const char* what);
+[[gnu::cold]] void report_post_refused_by_device(const Ia& ia, int error_number, const char* what);
 
 /// Reports why a post on an EP has failed, by its limits or by the device.
 /// @param operation DAT_DTOS or DAT_IB_DTOS. @param code of the post; may be DAT_SUCCESS.
 void report_refused_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
                          const DAT_LMR_TRIPLET* local, DAT_RETURN code);
 
-/// Reports that the device has refused a post of the fast path. @return the code.
-[[gnu::cold, gnu::noinline]] DAT_RETURN refused_by_device(Ep& ep, std::uint32_t operation,
+/// Reports that a post of the fast path was refused, if the device has refused it. @return the
+/// code.
+[[gnu::cold, gnu::noinline]] DAT_RETURN fast_post_refused(Ep& ep, std::uint32_t operation,
                                                           DAT_RETURN code);
 
 }  // namespace dapl

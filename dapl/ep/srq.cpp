@@ -71,14 +71,15 @@ DAT_RETURN Srq::post_checked(DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO
             ibv_recv_wr* refused_work;
             return ibv_post_srq_recv(queue_.get(), &receive, &refused_work);
         });
-        if (failed != 0) slots_.take_back(slot);
-        if (failed == 0 && arm_at_ != 0 && slots_.posted() >= static_cast<std::uint32_t>(arm_at_)) {
+        if (failed != 0) {
+            slots_.take_back(slot);
+        } else if (arm_at_ != 0 && slots_.posted() >= static_cast<std::uint32_t>(arm_at_)) {
             arming = arm_at_;
             arm_at_ = 0;
         }
     }
     if (failed != 0) {
-        report_device_refusal(ia, failed, "a receive");
+        report_post_refused_by_device(ia, failed, "a receive");
         return from_errno(failed);
     }
     if (arming == 0) return DAT_SUCCESS;

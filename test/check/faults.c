@@ -370,12 +370,18 @@ static void unfenced(int wrong) {
     free_region(&to);
 }
 
-static void misaligned(int wrong) {
+/* A region whose first bytes peers may use in atomics. */
+static struct region make_number(void) {
     static char bytes[LENGTH];
-    struct region before = make_region(), number;
+    struct region number;
     must(register_in(pz, &number, bytes,
                      (int)DAT_MEM_PRIV_ALL_FLAG | (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC),
          "dat_lmr_create");
+    return number;
+}
+
+static void misaligned(int wrong) {
+    struct region before = make_region(), number = make_number();
     DAT_LMR_TRIPLET segment = segment_of(&before, 0, 8);
     DAT_RMR_TRIPLET target = target_of(&number, wrong ? 4 : 8, 8);
     if (dat_ib_post_fetch_and_add(here, (DAT_UINT64)1, &segment, numbered(1), &target,
@@ -388,11 +394,7 @@ static void misaligned(int wrong) {
 
 /* Both bring the old value to the same place. */
 static void atomic_overlap(int wrong) {
-    static char bytes[LENGTH];
-    struct region before = make_region(), number;
-    must(register_in(pz, &number, bytes,
-                     (int)DAT_MEM_PRIV_ALL_FLAG | (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC),
-         "dat_lmr_create");
+    struct region before = make_region(), number = make_number();
     DAT_RMR_TRIPLET target = target_of(&number, 0, 8);
     for (int i = 0; i < 2; ++i) {
         DAT_LMR_TRIPLET segment = segment_of(&before, wrong ? 0 : 8 * i, 8);

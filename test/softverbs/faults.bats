@@ -172,27 +172,25 @@ all_is_echoed() { grep -q 'ping data: rdma-ping-2' "$BATS_TEST_TMPDIR/client.out
 }
 
 @test "a DAT program without the preload obeys SOFTVERBS_FAULTS, and is told why its connection ended" {
-    export DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf
-    echo "soft0 u2.0 nonthreadsafe default $TOP_BUILDDIR/.libs/libdaplsoft.so dapl.2.0 \"soft0 0\" \"\"" >"$DAT_OVERRIDE"
-    start server "$TOP_BUILDDIR/dat_ping" --ia soft0 --listen
+    use_stack ours "$TOP_BUILDDIR/.libs/libdaplsoft.so.2" 'soft0 0'
+    start server "${stack[@]}" "$TOP_BUILDDIR/dat_ping" --ia ia --listen
     await_line server 'listen'
-    start client env SOFTVERBS_FAULTS='send:nth=3 -> retry_exceeded' "$TOP_BUILDDIR/dat_ping" --ia soft0 --count 5 --interval 0.01 127.0.0.1
+    start client "${stack[@]}" SOFTVERBS_FAULTS='send:nth=3 -> retry_exceeded' "$TOP_BUILDDIR/dat_ping" --ia ia --count 5 --interval 0.01 127.0.0.1
     await_end client || true
     grep -q 'a fault rule asks for it' "$BATS_TEST_TMPDIR/client.err"
-    start client env SOFTVERBS_FAULTS='send:nth=3 -> disconnect' "$TOP_BUILDDIR/dat_ping" --ia soft0 --count 5 --interval 0.01 127.0.0.1
+    start client "${stack[@]}" SOFTVERBS_FAULTS='send:nth=3 -> disconnect' "$TOP_BUILDDIR/dat_ping" --ia ia --count 5 --interval 0.01 127.0.0.1
     await_end client || true
     grep -q ': the connection has ended' "$BATS_TEST_TMPDIR/client.out"
     log | grep -qx 'send program=dat_ping qp=[0-9]* nth=3 -> disconnect'
 }
 
 @test "a DAT program is told once that the device refuses posts" {
-    export DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf
-    echo "soft0 u2.0 nonthreadsafe default $TOP_BUILDDIR/.libs/libdaplsoft.so dapl.2.0 \"soft0 0\" \"\"" >"$DAT_OVERRIDE"
+    use_stack ours "$TOP_BUILDDIR/.libs/libdaplsoft.so.2" 'soft0 0'
     local rule kind
-    start server "$TOP_BUILDDIR/dat_ping" --ia soft0 --listen
+    start server "${stack[@]}" "$TOP_BUILDDIR/dat_ping" --ia ia --listen
     await_line server 'listen'
     for rule in 'post_send nth=3 -> fail ENOMEM' 'post_recv nth=6 -> fail EIO'; do
-        start client env SOFTVERBS_FAULTS="$rule" "$TOP_BUILDDIR/dat_ping" --ia soft0 --count 20 --interval 0.01 127.0.0.1
+        start client "${stack[@]}" SOFTVERBS_FAULTS="$rule" "$TOP_BUILDDIR/dat_ping" --ia ia --count 20 --interval 0.01 127.0.0.1
         await_end client || true
         kind=request
         [[ $rule != post_recv* ]] || kind=receive

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <new>
 #include <vector>
 
@@ -68,7 +69,7 @@ struct Ledger {
         do is_taken = owner.compare_exchange_strong(previous, pid);
         while (!is_taken && (previous == 0 || ends(previous)));
         held.fetch_sub(is_taken && previous != 0);
-        wrong.fetch_add(!is_taken);
+        if (!is_taken) report_wrong("entered", slot, pid, previous);
         const std::uint64_t count = held.fetch_add(1) + 1;
         for (std::uint64_t most = most_held;
              most < count && !most_held.compare_exchange_weak(most, count);)
@@ -76,7 +77,9 @@ struct Ledger {
     }
     /// To be called before the entry is given back.
     void leave(std::uint32_t slot, std::int32_t pid) {
-        if (!owners[slot % kMost].compare_exchange_strong(pid, 0)) wrong.fetch_add(1);
+        std::int32_t owner = pid;
+        if (!owners[slot % kMost].compare_exchange_strong(owner, 0))
+            report_wrong("left", slot, pid, owner);
         held.fetch_sub(1);
     }
     /// Removes all entries of a dead process.
@@ -99,6 +102,11 @@ struct Ledger {
         const bool dead = poll(&ended, 1, patience) == 1;
         close(fd);
         return dead;
+    }
+    void report_wrong(const char* what, std::uint32_t slot, std::int32_t pid, std::int32_t owner) {
+        wrong.fetch_add(1);
+        std::fprintf(stderr, "the ledger: process %d %s entry %u, which process %d owns\n", pid,
+                     what, slot, owner);
     }
     std::uint64_t unserved() const { return asked - granted - refused; }
 };
