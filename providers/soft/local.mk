@@ -12,6 +12,8 @@ libsoftverbs_base_la_CXXFLAGS = $(libsoftverbs_core_la_CXXFLAGS)
 libsoftverbs_base_la_SOURCES =
 include providers/soft/softverbs/faults/local.mk
 include providers/soft/softverbs/fabric/local.mk
+include providers/soft/softverbs/arena/local.mk
+include providers/soft/softverbs/memory/local.mk
 include providers/soft/softverbs/verbs/local.mk
 include providers/soft/softverbs/cm/local.mk
 include providers/soft/softverbs/export/local.mk

@@ -15,9 +15,9 @@
 #include "providers/soft/softverbs/fabric/devices.hpp"
 #include "providers/soft/softverbs/fabric/directory.hpp"
 #include "providers/soft/softverbs/failure.hpp"
+#include "providers/soft/softverbs/memory/copy_setting.hpp"
 #include "providers/soft/softverbs/region_extensions.hpp"
 #include "providers/soft/softverbs/softverbs.h"
-#include "providers/soft/softverbs/verbs/copy_setting.hpp"
 #include "support/settings/settings.hpp"
 
 namespace dapl::cma {

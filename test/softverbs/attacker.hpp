@@ -8,8 +8,8 @@
 #include <memory>
 #include <random>
 
+#include "providers/soft/softverbs/arena/arena.hpp"
 #include "providers/soft/softverbs/fabric/process.hpp"
-#include "providers/soft/softverbs/verbs/arena.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {

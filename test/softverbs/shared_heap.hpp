@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <string>
 
-#include "providers/soft/softverbs/verbs/shared_heap.h"
+#include "providers/soft/softverbs/memory/shared_heap.h"
 
 extern "C" __attribute__((weak)) const softverbs_heap_calls* softverbs_shared_heap();
 

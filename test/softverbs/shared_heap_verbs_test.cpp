@@ -6,7 +6,7 @@
 #include <atomic>
 #include <memory>
 
-#include "providers/soft/softverbs/verbs/shared_pages.hpp"
+#include "providers/soft/softverbs/memory/shared_pages.hpp"
 #include "test/softverbs/shared_heap.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 

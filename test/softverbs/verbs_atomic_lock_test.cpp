@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {

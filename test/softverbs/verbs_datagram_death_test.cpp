@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "test/softverbs/datagram_pair.hpp"
 
 namespace test {

@@ -11,9 +11,9 @@
 #include <atomic>
 #include <vector>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
+#include "providers/soft/softverbs/arena/layout.hpp"
 #include "providers/soft/softverbs/end_registration.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
-#include "providers/soft/softverbs/verbs/layout.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A process dies at each store that others see (providers/soft/softverbs/verbs/fault_points.def),
+/// A process dies at each store that others see (providers/soft/softverbs/arena/fault_points.def),
 /// as a requester and as the owner of queues, with shared receives and with its own. The others
 /// must continue as in verbs_kill_test.
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "test/softverbs/fault_survivor.hpp"
 
 namespace test {
@@ -19,7 +19,7 @@ INSTANTIATE_ON_BOTH_PATHS(VerbsFaultPoints);
 
 constexpr const char* kNames[] = {
 #define FAULT_POINT(name) #name,
-#include "providers/soft/softverbs/verbs/fault_points.def"
+#include "providers/soft/softverbs/arena/fault_points.def"
 #undef FAULT_POINT
 };
 constexpr auto kPoints = static_cast<unsigned>(FaultPoint::kCount);

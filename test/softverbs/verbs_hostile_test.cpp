@@ -11,9 +11,9 @@
 #include <random>
 #include <set>
 
+#include "providers/soft/softverbs/arena/kick.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
-#include "providers/soft/softverbs/verbs/kick.hpp"
 #include "test/softverbs/attacker.hpp"
 #include "test/softverbs/datagram_pair.hpp"
 #include "test/softverbs/verbs_pair.hpp"

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "test/softverbs/completion_events.hpp"
 
 namespace test {

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <thread>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 #include "test/support/sanitizer.hpp"
 

@@ -9,8 +9,8 @@
 #include <atomic>
 #include <thread>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/region_extensions.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {

@@ -9,8 +9,8 @@
 
 #include <set>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "test/softverbs/attacker.hpp"
 
 namespace test {

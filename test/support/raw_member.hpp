@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "providers/soft/softverbs/arena/layout.hpp"
 #include "providers/soft/softverbs/fabric/handshake.hpp"
-#include "providers/soft/softverbs/verbs/layout.hpp"
 
 namespace test {
 

@@ -7,7 +7,7 @@
 
 #include <random>
 
-#include "providers/soft/softverbs/verbs/layout.hpp"
+#include "providers/soft/softverbs/arena/layout.hpp"
 #include "tools/softverbs/members.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "providers/soft/softverbs/verbs/layout.hpp"
+#include "providers/soft/softverbs/arena/layout.hpp"
 
 namespace softverbs::tool {
 namespace {

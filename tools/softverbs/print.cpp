@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "providers/soft/softverbs/verbs/layout.hpp"
+#include "providers/soft/softverbs/arena/layout.hpp"
 
 namespace softverbs::tool {
 namespace {

@@ -10,7 +10,7 @@
 #include "providers/soft/softverbs/heap/heap.hpp"
 #include "providers/soft/softverbs/heap/jemalloc.hpp"
 #include "providers/soft/softverbs/heap/start.hpp"
-#include "providers/soft/softverbs/verbs/page_file.hpp"
+#include "providers/soft/softverbs/memory/page_file.hpp"
 
 extern "C" {
 

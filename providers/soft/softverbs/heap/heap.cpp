@@ -11,7 +11,7 @@
 
 #include "providers/soft/softverbs/heap/kernel.hpp"
 #include "providers/soft/softverbs/heap/lock.hpp"
-#include "providers/soft/softverbs/verbs/page_file.hpp"
+#include "providers/soft/softverbs/memory/page_file.hpp"
 
 namespace softverbs::heap {
 namespace {

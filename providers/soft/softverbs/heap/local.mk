@@ -15,9 +15,9 @@ libsoftverbs_heap_la_SOURCES = \
     %reldir%/memory_calls.cpp \
     %reldir%/process_calls.cpp \
     %reldir%/remap.cpp \
-    providers/soft/softverbs/verbs/shared_heap.h \
+    providers/soft/softverbs/memory/shared_heap.h \
     %reldir%/start.cpp %reldir%/start.hpp \
-    providers/soft/softverbs/verbs/page_file.cpp providers/soft/softverbs/verbs/page_file.hpp
+    providers/soft/softverbs/memory/page_file.cpp providers/soft/softverbs/memory/page_file.hpp
 libsoftverbs_heap_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default -fno-exceptions -fno-rtti -fno-builtin-malloc
 libsoftverbs_heap_la_LIBADD = %reldir%/jemalloc.lo -lpthread -ldl -lm
 libsoftverbs_heap_la_DEPENDENCIES = %reldir%/jemalloc.lo %reldir%/libsoftverbs-heap.map

@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "providers/soft/softverbs/heap/heap.hpp"
-#include "providers/soft/softverbs/verbs/shared_heap.h"
+#include "providers/soft/softverbs/memory/shared_heap.h"
 
 namespace softverbs::heap {
 

@@ -4,7 +4,7 @@
 /// thread: it tells those who took them away that a peer waits.
 #pragma once
 
-#include "providers/soft/softverbs/verbs/arena.hpp"
+#include "providers/soft/softverbs/arena/arena.hpp"
 #include "support/thread/mutex.hpp"
 
 namespace softverbs {

@@ -3,8 +3,8 @@
 
 #include <cerrno>
 
-#include "providers/soft/softverbs/verbs/peer_pages.hpp"
-#include "providers/soft/softverbs/verbs/shared_pages.hpp"
+#include "providers/soft/softverbs/memory/peer_pages.hpp"
+#include "providers/soft/softverbs/memory/shared_pages.hpp"
 #include "support/base/made_node.hpp"
 
 namespace softverbs {

@@ -25,14 +25,14 @@
 #include <tuple>
 #include <vector>
 
+#include "providers/soft/softverbs/arena/arena.hpp"
+#include "providers/soft/softverbs/arena/kick.hpp"
+#include "providers/soft/softverbs/arena/own_pages.hpp"
+#include "providers/soft/softverbs/arena/requesters.hpp"
 #include "providers/soft/softverbs/fabric/process.hpp"
+#include "providers/soft/softverbs/memory/copy_setting.hpp"
 #include "providers/soft/softverbs/verbs/absent_regions.hpp"
-#include "providers/soft/softverbs/verbs/arena.hpp"
-#include "providers/soft/softverbs/verbs/copy_setting.hpp"
-#include "providers/soft/softverbs/verbs/kick.hpp"
 #include "providers/soft/softverbs/verbs/object_table.hpp"
-#include "providers/soft/softverbs/verbs/own_pages.hpp"
-#include "providers/soft/softverbs/verbs/requesters.hpp"
 #include "support/thread/mutex.hpp"
 
 namespace softverbs {

@@ -7,16 +7,16 @@
 #include <bit>
 #include <cerrno>
 
+#include "providers/soft/softverbs/arena/barrier.hpp"
 #include "providers/soft/softverbs/fabric/per_process.hpp"
+#include "providers/soft/softverbs/memory/peer_pages.hpp"
+#include "providers/soft/softverbs/memory/shared_pages.hpp"
 #include "providers/soft/softverbs/verbs/agent.hpp"
-#include "providers/soft/softverbs/verbs/barrier.hpp"
 #include "providers/soft/softverbs/verbs/channel_wakeup.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/datagram.hpp"
-#include "providers/soft/softverbs/verbs/peer_pages.hpp"
 #include "providers/soft/softverbs/verbs/placement_watch.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
-#include "providers/soft/softverbs/verbs/shared_pages.hpp"
 #include "providers/soft/softverbs/verbs/shared_receive_queue.hpp"
 
 namespace softverbs {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/payload.hpp"
 
 namespace softverbs {

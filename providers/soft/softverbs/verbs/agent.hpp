@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
+#include "providers/soft/softverbs/memory/transfer.hpp"
 #include "providers/soft/softverbs/verbs/target.hpp"
-#include "providers/soft/softverbs/verbs/transfer.hpp"
 
 namespace softverbs {
 

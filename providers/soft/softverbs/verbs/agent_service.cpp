@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
+#include "providers/soft/softverbs/arena/peer_image.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 #include "providers/soft/softverbs/verbs/agent.hpp"
 #include "providers/soft/softverbs/verbs/atomics.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/payload.hpp"
-#include "providers/soft/softverbs/verbs/peer_image.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 #include "support/base/guard.hpp"
 #include "support/log/log.hpp"

@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "providers/soft/softverbs/verbs/layout.hpp"
-#include "providers/soft/softverbs/verbs/transfer.hpp"
+#include "providers/soft/softverbs/arena/layout.hpp"
+#include "providers/soft/softverbs/memory/transfer.hpp"
 
 namespace softverbs {
 

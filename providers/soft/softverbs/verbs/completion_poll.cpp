@@ -4,8 +4,8 @@
 /// pairs.
 #include <utility>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 
 namespace softverbs {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 
 namespace softverbs {

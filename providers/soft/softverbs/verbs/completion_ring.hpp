@@ -16,8 +16,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "providers/soft/softverbs/verbs/arena.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/arena.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 
 namespace softverbs {
 

@@ -14,11 +14,11 @@
 
 #include <memory>
 
+#include "providers/soft/softverbs/memory/transfer.hpp"
 #include "providers/soft/softverbs/verbs/address_handle.hpp"
 #include "providers/soft/softverbs/verbs/datagram_targets.hpp"
 #include "providers/soft/softverbs/verbs/multicast.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
-#include "providers/soft/softverbs/verbs/transfer.hpp"
 
 namespace softverbs {
 

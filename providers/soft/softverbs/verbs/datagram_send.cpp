@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstring>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/completion_ring.hpp"
 #include "providers/soft/softverbs/verbs/datagram.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/payload.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"

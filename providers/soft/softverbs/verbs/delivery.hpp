@@ -4,10 +4,10 @@
 /// requester has checked them as well, but any peer may have overwritten the slot since.
 #pragma once
 
+#include "providers/soft/softverbs/memory/transfer.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/target.hpp"
-#include "providers/soft/softverbs/verbs/transfer.hpp"
 
 namespace softverbs {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/verbs/diagnosis.hpp"
 
+#include "providers/soft/softverbs/arena/peer_image.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
-#include "providers/soft/softverbs/verbs/peer_image.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 
 namespace softverbs {

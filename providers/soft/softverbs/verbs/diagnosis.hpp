@@ -4,9 +4,9 @@
 /// path knows only that a check failed, not which.
 #pragma once
 
+#include "providers/soft/softverbs/arena/layout.hpp"
 #include "providers/soft/softverbs/failure.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
-#include "providers/soft/softverbs/verbs/layout.hpp"
 #include "providers/soft/softverbs/verbs/target.hpp"
 
 namespace softverbs {

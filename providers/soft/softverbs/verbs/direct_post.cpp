@@ -7,10 +7,10 @@
 /// nothing.
 #include <cstring>
 
+#include "providers/soft/softverbs/arena/transfer_mark.hpp"
 #include "providers/soft/softverbs/verbs/atomics.hpp"
 #include "providers/soft/softverbs/verbs/request_kinds.hpp"
 #include "providers/soft/softverbs/verbs/target_access.hpp"
-#include "providers/soft/softverbs/verbs/transfer_mark.hpp"
 
 namespace softverbs {
 namespace {

@@ -16,11 +16,11 @@
 #include <cerrno>
 #include <set>
 
+#include "providers/soft/softverbs/arena/barrier.hpp"
+#include "providers/soft/softverbs/arena/owner_arena.hpp"
 #include "providers/soft/softverbs/fabric/process.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
-#include "providers/soft/softverbs/verbs/barrier.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
-#include "providers/soft/softverbs/verbs/owner_arena.hpp"
 
 namespace softverbs {
 namespace {

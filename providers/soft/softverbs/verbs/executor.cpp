@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"

@@ -5,13 +5,13 @@
 /// pair's send_lock.
 #pragma once
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
+#include "providers/soft/softverbs/arena/transfer_mark.hpp"
 #include "providers/soft/softverbs/verbs/agent.hpp"
 #include "providers/soft/softverbs/verbs/diagnosis.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/payload.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
-#include "providers/soft/softverbs/verbs/transfer_mark.hpp"
 
 namespace softverbs {
 

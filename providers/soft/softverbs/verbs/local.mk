@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-softverbs_verbs_sources = \
+softverbs_device_sources += \
     %reldir%/address_handle.cpp %reldir%/address_handle.hpp %reldir%/roce_header.cpp %reldir%/roce_header.hpp \
     %reldir%/absent_regions.cpp %reldir%/absent_regions.hpp \
     %reldir%/adapter.cpp %reldir%/adapter.hpp %reldir%/adapter_service.cpp \
@@ -28,11 +28,8 @@ softverbs_verbs_sources = \
     %reldir%/extended_completion.cpp \
     %reldir%/extended_objects.hpp \
     %reldir%/extended_send.cpp \
-    %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
     %reldir%/faulted_requests.cpp %reldir%/flush.cpp \
     %reldir%/link_state.cpp \
-    %reldir%/kick.cpp %reldir%/kick.hpp \
-    %reldir%/layout.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
     %reldir%/multicast.cpp %reldir%/multicast.hpp \
@@ -48,47 +45,27 @@ softverbs_verbs_sources = \
     %reldir%/receive_queue.cpp \
     %reldir%/region_extensions.cpp providers/soft/softverbs/region_extensions.hpp \
     %reldir%/request_kinds.hpp \
-    %reldir%/requesters.cpp %reldir%/requesters.hpp \
     %reldir%/send_completions.hpp \
     %reldir%/send_queue.cpp \
-    %reldir%/shared_heap.h \
-    %reldir%/shared_part.hpp \
     %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
     %reldir%/shared_receive_resize.cpp \
     %reldir%/take_shared_receive.hpp \
     %reldir%/target.cpp %reldir%/target.hpp \
     %reldir%/target_access.hpp \
     %reldir%/timestamp.hpp \
-    %reldir%/transfer_mark.hpp \
     %reldir%/xrc_domain.cpp %reldir%/xrc_domain.hpp %reldir%/xrc_receive_queue.cpp
-libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)
+libsoftverbs_core_la_SOURCES += $(softverbs_device_sources)
 
-# Files without a fault point, compiled once for both libraries; fault_points.hpp refuses to be
-# included there.
+# Files without a fault point (providers/soft/softverbs/arena/local.mk).
 libsoftverbs_base_la_SOURCES += \
-    %reldir%/arena.cpp %reldir%/arena.hpp \
-    %reldir%/barrier.cpp %reldir%/barrier.hpp \
-    %reldir%/owner_arena.cpp %reldir%/owner_arena.hpp \
-    %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
-    %reldir%/heap_memory.cpp %reldir%/heap_memory.hpp \
-    %reldir%/memory_check.cpp %reldir%/memory_check.hpp \
-    %reldir%/memory_map.cpp %reldir%/memory_map.hpp \
-    %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
-    %reldir%/page_file.cpp %reldir%/page_file.hpp \
-    %reldir%/peer_image.cpp %reldir%/peer_image.hpp \
-    %reldir%/peer_pages.cpp %reldir%/peer_pages.hpp \
     %reldir%/provided_memory.cpp \
     %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
-    %reldir%/shared_files.cpp %reldir%/shared_files.hpp \
-    %reldir%/shared_pages.cpp %reldir%/shared_pages.hpp \
-    %reldir%/shared_pages_fork.cpp \
     %reldir%/strings.cpp \
-    %reldir%/transfer.cpp %reldir%/transfer.hpp \
     %reldir%/transitions.cpp %reldir%/transitions.hpp
 
 # The sources with fault points, for tests that end a process at one of them.
 check_LTLIBRARIES += libsoftverbs_faulty.la
-libsoftverbs_faulty_la_SOURCES = $(softverbs_verbs_sources)
+libsoftverbs_faulty_la_SOURCES = $(softverbs_device_sources)
 libsoftverbs_faulty_la_LIBADD = libsoftverbs_base.la
 libsoftverbs_faulty_la_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 libsoftverbs_faulty_la_CXXFLAGS = $(libsoftverbs_core_la_CXXFLAGS)

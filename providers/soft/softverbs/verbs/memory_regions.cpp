@@ -13,9 +13,9 @@
 #include <valgrind/memcheck.h>
 #endif
 
+#include "providers/soft/softverbs/memory/memory_check.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
-#include "providers/soft/softverbs/verbs/memory_check.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "providers/soft/softverbs/arena/shared_part.hpp"
+#include "providers/soft/softverbs/memory/shared_pages.hpp"
 #include "providers/soft/softverbs/verbs/absent_regions.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
-#include "providers/soft/softverbs/verbs/shared_pages.hpp"
-#include "providers/soft/softverbs/verbs/shared_part.hpp"
 
 namespace softverbs {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 

@@ -13,7 +13,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "providers/soft/softverbs/verbs/arena.hpp"
+#include "providers/soft/softverbs/arena/arena.hpp"
 
 namespace softverbs {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "providers/soft/softverbs/verbs/own_pages.hpp"
+#include "providers/soft/softverbs/arena/own_pages.hpp"
 
 namespace softverbs {
 

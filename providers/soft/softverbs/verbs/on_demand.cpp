@@ -3,8 +3,8 @@
 
 #include <cerrno>
 
+#include "providers/soft/softverbs/memory/memory_check.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
-#include "providers/soft/softverbs/verbs/memory_check.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 
 namespace softverbs {

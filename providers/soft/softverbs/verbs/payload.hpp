@@ -3,9 +3,9 @@
 /// The paths of a request's payload: chooses one, and moves single pieces.
 #pragma once
 
+#include "providers/soft/softverbs/memory/transfer.hpp"
 #include "providers/soft/softverbs/verbs/atomics.hpp"
 #include "providers/soft/softverbs/verbs/target.hpp"
-#include "providers/soft/softverbs/verbs/transfer.hpp"
 
 namespace softverbs {
 

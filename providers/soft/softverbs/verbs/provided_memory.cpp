@@ -2,8 +2,8 @@
 #include <cerrno>
 #include <new>
 
+#include "providers/soft/softverbs/memory/shared_pages.hpp"
 #include "providers/soft/softverbs/softverbs.h"
-#include "providers/soft/softverbs/verbs/shared_pages.hpp"
 #include "support/base/guard.hpp"
 
 void* softverbs_memory_alloc(size_t size) {

@@ -13,13 +13,13 @@
 #include <set>
 #include <vector>
 
+#include "providers/soft/softverbs/arena/own_pages.hpp"
 #include "providers/soft/softverbs/failure.hpp"
 #include "providers/soft/softverbs/faults/request_faults.hpp"
 #include "providers/soft/softverbs/verbs/address_handle.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
 #include "providers/soft/softverbs/verbs/extended.hpp"
-#include "providers/soft/softverbs/verbs/own_pages.hpp"
 #include "providers/soft/softverbs/verbs/placement.hpp"
 #include "providers/soft/softverbs/verbs/send_builder.hpp"
 #include "providers/soft/softverbs/verbs/shared_receive_queue.hpp"

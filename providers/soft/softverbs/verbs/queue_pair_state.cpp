@@ -8,9 +8,9 @@
 #include <cstring>
 #include <utility>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/agent.hpp"
 #include "providers/soft/softverbs/verbs/datagram.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 #include "providers/soft/softverbs/verbs/transitions.hpp"

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/delivery.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 #include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 

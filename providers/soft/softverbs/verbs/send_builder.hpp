@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "providers/soft/softverbs/verbs/own_pages.hpp"
+#include "providers/soft/softverbs/arena/own_pages.hpp"
 #include "support/thread/mutex.hpp"
 
 namespace softverbs {

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <new>
 
+#include "providers/soft/softverbs/arena/kick.hpp"
 #include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/executor.hpp"
-#include "providers/soft/softverbs/verbs/kick.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/take_shared_receive.hpp"
 #include "support/base/made_node.hpp"

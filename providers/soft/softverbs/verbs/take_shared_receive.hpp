@@ -4,7 +4,7 @@
 /// do so.
 #pragma once
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/shared_receive_queue.hpp"
 
 namespace softverbs {

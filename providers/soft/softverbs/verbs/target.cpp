@@ -5,10 +5,10 @@
 #include <chrono>
 #include <cstring>
 
+#include "providers/soft/softverbs/arena/fault_points.hpp"
+#include "providers/soft/softverbs/arena/peer_image.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 #include "providers/soft/softverbs/verbs/channel_wakeup.hpp"
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
-#include "providers/soft/softverbs/verbs/peer_image.hpp"
 #include "support/log/log.hpp"
 
 namespace softverbs {

@@ -9,11 +9,11 @@
 #include <bit>
 #include <memory>
 
+#include "providers/soft/softverbs/arena/arena.hpp"
 #include "providers/soft/softverbs/fabric/process.hpp"
-#include "providers/soft/softverbs/verbs/arena.hpp"
+#include "providers/soft/softverbs/memory/peer_pages.hpp"
+#include "providers/soft/softverbs/memory/transfer.hpp"
 #include "providers/soft/softverbs/verbs/completion_ring.hpp"
-#include "providers/soft/softverbs/verbs/peer_pages.hpp"
-#include "providers/soft/softverbs/verbs/transfer.hpp"
 
 namespace softverbs {
 

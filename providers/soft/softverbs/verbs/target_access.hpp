@@ -4,7 +4,7 @@
 /// marked: they check keys and receives, and complete a receive.
 #pragma once
 
-#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/arena/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 
