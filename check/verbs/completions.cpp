@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "check/verbs/context.hpp"
+#include "check/verbs/ended.hpp"
 #include "check/verbs/objects.hpp"
 #include "check/verbs/routed.hpp"
 #include "providers/soft/softverbs/failure.hpp"
@@ -70,6 +71,10 @@ void take_current(ibv_cq_ex* cq, const char* call) {
 
 template <int threads>
 int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attributes) {
+    if (has_ended(cq->context)) [[unlikely]] {
+        tell_gone("ibv_start_poll", cq, kCompletions);
+        return EINVAL;
+    }
     const int code = start_functions[threads].load(std::memory_order_relaxed)(cq, attributes);
     if (code == 0) take_current(cq, "ibv_start_poll");
     return code;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "check/verbs/ended.hpp"
 #include "check/verbs/objects.hpp"
 #include "check/verbs/routed.hpp"
 #include "support/base/guard.hpp"
@@ -108,6 +109,7 @@ void watch(const char* call, ibv_context* context) {
         if (is_watched(context)) return;
         if (!known.post_send) keep(*verbs_get_ctx(context));
         put_around(*verbs_get_ctx(context));
+        if (policy().checks_for(kLife)) keep_ended_objects();
     });
 }
 

@@ -134,10 +134,7 @@ void see_other_device() {
     has_other_device = true;
 }
 
-namespace {
-
-bool is_gone(const char* call, const void* handle, std::string_view kind) {
-    if (!policy().checks_for(kLife) || has_other_device) return false;
+bool tell_gone(const char* call, const void* handle, std::string_view kind) {
     Found found;
     with_model([&](Model& state) NO_THREAD_SAFETY_ANALYSIS {
         const Object* object = state.objects.find(handle);
@@ -149,6 +146,12 @@ bool is_gone(const char* call, const void* handle, std::string_view kind) {
     });
     refuse(found, call);
     return !found.empty();
+}
+
+namespace {
+
+bool is_gone(const char* call, const void* handle, std::string_view kind) {
+    return policy().checks_for(kLife) && !has_other_device && tell_gone(call, handle, kind);
 }
 
 }  // namespace

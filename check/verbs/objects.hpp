@@ -3,6 +3,8 @@
 /// Keeps account of the program's verbs objects.
 #pragma once
 
+#include <string_view>
+
 #include "check/verbs/checked.hpp"
 
 namespace check::verbs {
@@ -45,6 +47,9 @@ void end(const Ending& ending);
 /// Ends an object. @param destroy calls the device.
 template <class Destroy>
 int ended_by(const char* call, const void* handle, const Destroy& destroy);
+
+/// Tells that the program uses an object of this kind which it has destroyed. @return whether it has.
+bool tell_gone(const char* call, const void* handle, std::string_view kind);
 
 /// Tells who uses an object that the device would not destroy.
 void tell_in_use(const char* call, const void* handle);

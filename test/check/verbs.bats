@@ -123,6 +123,18 @@ finds() {
     finds used_after_destroy DAT432 "ibv_destroy_cq at used_after_destroy .*: the completion queue made at used_after_destroy .* was freed at used_after_destroy "
 }
 
+@test "life: a post on a queue pair that is destroyed" {
+    finds posted_after_destroy DAT432 "ibv_post_recv at posted_after_destroy .*: the queue pair made at make_qp .* was freed at posted_after_destroy "
+}
+
+@test "life: a poll of a completion queue that is destroyed" {
+    finds polled_after_destroy DAT432 "ibv_poll_cq at polled_after_destroy .*: the completion queue made at polled_after_destroy .* was freed at polled_after_destroy "
+}
+
+@test "life: a datagram to an address handle that is destroyed" {
+    finds sent_to_destroyed DAT432 "ibv_post_send at sent_to_destroyed .*: the address handle made at sent_to_destroyed .* was freed at sent_to_destroyed "
+}
+
 @test "life: an object of another context" {
     finds other_context DAT433 "ibv_create_qp at make_qp .*: the completion queue made at other_context .* belongs to another device context"
 }

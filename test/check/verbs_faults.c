@@ -244,6 +244,35 @@ static void used_after_destroy(int wrong) {
     if (wrong && ibv_destroy_cq(cq) == 0) must(EIO, "ibv_destroy_cq");
 }
 
+static void posted_after_destroy(int wrong) {
+    struct ibv_recv_wr receive = {.wr_id = 1}, *bad;
+    struct ibv_qp* qp = need(make_qp(sends, receives), "ibv_create_qp");
+    must(ibv_destroy_qp(qp), "ibv_destroy_qp");
+    if (wrong && ibv_post_recv(qp, &receive, &bad) == 0) must(EIO, "ibv_post_recv");
+}
+
+static void polled_after_destroy(int wrong) {
+    struct ibv_wc wc;
+    struct ibv_cq* cq = need(ibv_create_cq(context, 1, NULL, NULL, 0), "ibv_create_cq");
+    must(ibv_destroy_cq(cq), "ibv_destroy_cq");
+    if (wrong && ibv_poll_cq(cq, 1, &wc) == 0) must(EIO, "ibv_poll_cq");
+}
+
+static void sent_to_destroyed(int wrong) {
+    struct ibv_qp_init_attr datagrams = {.send_cq = sends,
+                                         .recv_cq = receives,
+                                         .cap = {.max_send_wr = 1, .max_send_sge = 1},
+                                         .qp_type = IBV_QPT_UD};
+    struct ibv_ah_attr to = {.dlid = 1, .port_num = 1};
+    struct ibv_send_wr send = {.opcode = IBV_WR_SEND}, *bad;
+    struct ibv_qp* qp = need(ibv_create_qp(here->pd, &datagrams), "ibv_create_qp");
+    struct ibv_ah* ah = need(ibv_create_ah(here->pd, &to), "ibv_create_ah");
+    must(ibv_destroy_ah(ah), "ibv_destroy_ah");
+    send.wr.ud.ah = ah;
+    if (wrong && ibv_post_send(qp, &send, &bad) == 0) must(EIO, "ibv_post_send");
+    must(ibv_destroy_qp(qp), "ibv_destroy_qp");
+}
+
 static void other_context(int wrong) {
     struct ibv_context* second = need(ibv_open_device(context->device), "ibv_open_device");
     struct ibv_cq* cq = need(ibv_create_cq(second, 1, NULL, NULL, 0), "ibv_create_cq");
@@ -309,6 +338,9 @@ const struct fault faults[] = {{"not_registered", not_registered},
                                {"left", left},
                                {"left_at_exit", left_at_exit},
                                {"used_after_destroy", used_after_destroy},
+                               {"posted_after_destroy", posted_after_destroy},
+                               {"polled_after_destroy", polled_after_destroy},
+                               {"sent_to_destroyed", sent_to_destroyed},
                                {"other_context", other_context},
                                {"forked", forked},
                                {"wrong_order", wrong_order},

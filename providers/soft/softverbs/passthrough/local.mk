@@ -13,6 +13,7 @@ libsoftverbs_la_SOURCES += \
     check/verbs/completions.cpp \
     check/verbs/connections.cpp \
     check/verbs/context.cpp check/verbs/context.hpp \
+    check/verbs/ended.cpp check/verbs/ended.hpp \
     check/verbs/memory.cpp \
     check/verbs/objects.cpp check/verbs/objects.hpp \
     check/verbs/post.cpp check/verbs/post.hpp \

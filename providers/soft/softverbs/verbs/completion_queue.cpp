@@ -7,6 +7,7 @@
 #include <new>
 
 #include "providers/soft/softverbs/arena/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/ended_objects.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 
 namespace softverbs {
@@ -109,7 +110,7 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
     pthread_mutex_destroy(&cq->mutex);
     pthread_cond_destroy(&cq->cond);
     if (cq->parent_domain) --cq->parent_domain->users;
-    delete cq;
+    end_object(cq);
     return 0;
 }
 

@@ -22,6 +22,7 @@ softverbs_device_sources += \
     %reldir%/device_memory.cpp %reldir%/device_memory.hpp %reldir%/dmabuf.cpp \
     %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
     %reldir%/direct_post.cpp \
+    %reldir%/ended_objects.hpp \
     %reldir%/event_object.hpp \
     %reldir%/executor.cpp %reldir%/executor_move.cpp %reldir%/executor.hpp \
     %reldir%/extended.hpp \

@@ -8,6 +8,7 @@
 
 #include "providers/soft/softverbs/verbs/agent.hpp"
 #include "providers/soft/softverbs/verbs/datagram.hpp"
+#include "providers/soft/softverbs/verbs/ended_objects.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 #include "support/base/made_node.hpp"
@@ -247,8 +248,8 @@ int QueuePair::destroy(QueuePair* one) {
     Context::of(one->context).events.retire(one);
     one->count_uses(-1);
     if (is_last) qp->release_memory();
-    if (is_last || one != qp) delete one;
-    if (is_last && one != qp) delete qp;
+    if (is_last || one != qp) end_object(one);
+    if (is_last && one != qp) end_object(qp);
     return 0;
 }
 

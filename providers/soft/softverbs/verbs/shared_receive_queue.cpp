@@ -8,6 +8,7 @@
 #include <new>
 
 #include "providers/soft/softverbs/arena/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/ended_objects.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/take_shared_receive.hpp"
 #include "support/base/made_node.hpp"
@@ -121,7 +122,7 @@ int SharedReceiveQueue::destroy(SharedReceiveQueue* srq) {
     --ProtectionDomain::of(srq->pd).users;
     pthread_mutex_destroy(&srq->mutex);
     pthread_cond_destroy(&srq->cond);
-    delete srq;
+    end_object(srq);
     return 0;
 }
 
