@@ -48,7 +48,8 @@ void end(const Ending& ending);
 template <class Destroy>
 int ended_by(const char* call, const void* handle, const Destroy& destroy);
 
-/// Tells that the program uses an object of this kind which it has destroyed. @return whether it has.
+/// Tells that the program uses an object of this kind which it has destroyed. @return whether it
+/// has.
 bool tell_gone(const char* call, const void* handle, std::string_view kind);
 
 /// Tells who uses an object that the device would not destroy.

@@ -28,9 +28,9 @@ void end_object(Object* object) {
     object->~Object();
     keep(object, [](void* memory) {
         if constexpr (alignof(Object) > __STDCPP_DEFAULT_NEW_ALIGNMENT__)
-            ::operator delete(memory, sizeof(Object), std::align_val_t{alignof(Object)});
+            ::operator delete (memory, std::align_val_t{alignof(Object)});
         else
-            ::operator delete(memory, sizeof(Object));
+            ::operator delete(memory);
     });
 }
 
