@@ -217,9 +217,9 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool enabled_ GUARDED_BY(lock_) = true;
     bool waitable_ GUARDED_BY(lock_) = true;
     bool shut_down_ GUARDED_BY(lock_) = false;
-    int wake_descriptor_ GUARDED_BY(lock_) = -1;  ///< ends the waiter's sleep, while it may sleep
-    bool watched_ GUARDED_BY(control_) = false;   ///< counts as a watcher of the channel
-    const Pool& eps_;                             ///< the pool of EPs of this process
+    Waker* waker_ GUARDED_BY(lock_) = nullptr;   ///< ends the waiter's sleep, while it may sleep
+    bool watched_ GUARDED_BY(control_) = false;  ///< counts as a watcher of the channel
+    const Pool& eps_;                            ///< the pool of EPs of this process
     const std::shared_ptr<SharedChannel> channel_;
     verbs::CompletionQueue queue_;  ///< last: destroyed first, waits for readers that use the EVD
 };

@@ -2,9 +2,9 @@
 /// @file
 /// How a consumer sleeps on an EVD: arm the completion queue, poll it once more, then block in
 /// ppoll() on an eventfd and, unless another thread reads it, the completion channel. Whatever
-/// happens after the arming makes one of the two readable, so no wake-up is lost.
+/// happens after the arming makes one of the two readable, so no wake-up is lost. An EVD without a
+/// completion queue needs no descriptor: its waiter sleeps on a semaphore.
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <time.h>
 
 #include <cerrno>
@@ -32,10 +32,12 @@ class Evd::Waiting {
     /// From here on every event ends a sleep. The caller must then check once more for events that
     /// came before. @return false, with errno, if the system has no descriptor for it.
     bool prepare_sleep();
-    bool may_sleep() const { return sleeper_.wake_descriptor >= 0; }
+    bool may_sleep() const { return sleeper_.waker != nullptr; }
     Woken sleep(const Deadline& deadline);
 
   private:
+    /// Sleeps on the completion channel too.
+    Woken poll(const Deadline& deadline);
     void end_sleep();
 
     Evd& evd_;
@@ -44,26 +46,39 @@ class Evd::Waiting {
 };
 
 bool Evd::Waiting::prepare_sleep() {
-    sleeper_.wake_descriptor = evd_.ia.wake_descriptors.borrow();
+    sleeper_.waker = evd_.ia.wakers.borrow(evd_.channel_ != nullptr);
     if (!may_sleep()) return false;
     if (evd_.channel_) evd_.channel_->join(sleeper_);
     support::SpinLockGuard lock(evd_.lock_);
-    evd_.wake_descriptor_ = sleeper_.wake_descriptor;
+    evd_.waker_ = sleeper_.waker;
     return true;
 }
 
 void Evd::Waiting::end_sleep() {
     {
         support::SpinLockGuard lock(evd_.lock_);
-        evd_.wake_descriptor_ = -1;
+        evd_.waker_ = nullptr;
     }
     if (evd_.channel_) evd_.channel_->leave(sleeper_);
-    evd_.ia.wake_descriptors.give_back(sleeper_.wake_descriptor);
+    evd_.ia.wakers.give_back(*sleeper_.waker);
 }
 
 Evd::Woken Evd::Waiting::sleep(const Deadline& deadline) {
-    pollfd descriptors[2] = {{sleeper_.wake_descriptor, POLLIN, 0}, {-1, POLLIN, 0}};
-    if (evd_.channel_) descriptors[1].fd = evd_.channel_->descriptor_for(sleeper_);
+    if (evd_.channel_) return poll(deadline);
+    int failed, error_number;
+    {
+        const CancellationWindow window(old_cancel_state_);
+        failed = sleeper_.waker->sleep(deadline);
+        error_number = errno;
+    }
+    if (failed == 0) return Woken::kByEvent;
+    if (error_number == ETIMEDOUT) return Woken::kByTimeout;
+    return error_number == EINTR ? Woken::kBySignal : Woken::kByFailure;
+}
+
+Evd::Woken Evd::Waiting::poll(const Deadline& deadline) {
+    pollfd descriptors[2] = {{sleeper_.waker->descriptor(), POLLIN, 0}, {-1, POLLIN, 0}};
+    descriptors[1].fd = evd_.channel_->descriptor_for(sleeper_);
     const timespec left = deadline.left();
     int ready, error_number;
     {
@@ -73,10 +88,7 @@ Evd::Woken Evd::Waiting::sleep(const Deadline& deadline) {
     }
     if (ready == 0) return Woken::kByTimeout;
     if (ready < 0) return error_number == EINTR ? Woken::kBySignal : Woken::kByFailure;
-    if (descriptors[0].revents) {
-        eventfd_t ignored;
-        eventfd_read(sleeper_.wake_descriptor, &ignored);
-    }
+    if (descriptors[0].revents) sleeper_.waker->clear();
     if (descriptors[1].revents) evd_.channel_->read(&evd_);
     return Woken::kByEvent;
 }
@@ -169,12 +181,12 @@ DAT_RETURN Evd::not_in_time(Woken woken) {
 }
 
 void Evd::wake() {
-    int descriptor;
+    Waker* waker;
     {
         support::SpinLockGuard lock(lock_);
-        descriptor = wake_descriptor_;
+        waker = waker_;
     }
-    if (descriptor >= 0) eventfd_write(descriptor, 1);
+    if (waker) waker->wake();
 }
 
 void Evd::announced(const Evd* reader) {

@@ -2,7 +2,6 @@
 #include "dapl/evd/shared_channel.hpp"
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -76,14 +75,14 @@ void SharedChannel::join(Sleeper& sleeper) {
 }
 
 void SharedChannel::leave(Sleeper& sleeper) {
-    int heir = -1;
+    Waker* heir = nullptr;
     {
         support::SpinLockGuard lock(lock_);
         sleepers_.remove(sleeper);
         if (reader_ == &sleeper) reader_ = nullptr;
-        if (!reader_ && !watched_ && sleepers_.first()) heir = sleepers_.first()->wake_descriptor;
+        if (!reader_ && !watched_ && sleepers_.first()) heir = sleepers_.first()->waker;
     }
-    if (heir >= 0) eventfd_write(heir, 1);
+    if (heir) heir->wake();
 }
 
 int SharedChannel::descriptor_for(Sleeper& sleeper) {
@@ -128,15 +127,14 @@ void SharedChannel::remove_watcher() {
 
 /// Wakes the one sleeper that has to stop polling the descriptor, or to start, from now on.
 void SharedChannel::set_watched(bool watched) {
-    int woken = -1;
+    Waker* woken = nullptr;
     {
         support::SpinLockGuard lock(lock_);
         watched_ = watched;
-        if (Sleeper* sleeper = watched ? reader_ : sleepers_.first())
-            woken = sleeper->wake_descriptor;
+        if (Sleeper* sleeper = watched ? reader_ : sleepers_.first()) woken = sleeper->waker;
         if (watched) reader_ = nullptr;
     }
-    if (woken >= 0) eventfd_write(woken, 1);
+    if (woken) woken->wake();
 }
 
 }  // namespace dapl

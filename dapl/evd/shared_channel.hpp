@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "dapl/adapter/service_thread.hpp"
+#include "dapl/adapter/wakers.hpp"
 #include "dapl/base/list.hpp"
 #include "dapl/verbs/handles.hpp"
 #include "support/thread/mutex.hpp"
@@ -22,7 +23,7 @@ class Ia;
 
 /// A thread that waits on an EVD, for as long as it may sleep there.
 struct Sleeper : ListNode<Sleeper> {
-    int wake_descriptor = -1;  ///< ends its sleep
+    Waker* waker = nullptr;  ///< ends its sleep
 };
 
 class SharedChannel final : public ServiceThread::Handler {

@@ -14,15 +14,6 @@ namespace {
 
 constexpr int kDevices = 3;
 
-Options at(int device, std::uint8_t port = 1, ibv_qp_type type = IBV_QPT_RC) {
-    Options options;
-    options.buffer = 4096;
-    options.device = device;
-    options.port = port;
-    options.type = type;
-    return options;
-}
-
 /// Set before anything asks how many there are.
 const bool kAreSet = setenv("SOFTVERBS_DEVICES", std::to_string(kDevices).c_str(), 1) == 0 &&
                      setenv("SOFTVERBS_PORTS", "2", 1) == 0;

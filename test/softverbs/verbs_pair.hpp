@@ -86,6 +86,16 @@ struct Options {
     std::uint8_t port = 1;
 };
 
+/// One of several devices and ports.
+inline Options at(int device, std::uint8_t port = 1, ibv_qp_type type = IBV_QPT_RC) {
+    Options options;
+    options.buffer = 4096;
+    options.device = device;
+    options.port = port;
+    options.type = type;
+    return options;
+}
+
 /// The objects of one process, without queue pairs.
 class Host {
   public:

@@ -23,15 +23,6 @@ const bool kAreSet = setenv("SOFTVERBS_LINK", "roce", 1) == 0 &&
                      setenv("SOFTVERBS_DEVICES", "2", 1) == 0 &&
                      setenv("SOFTVERBS_PORTS", "2", 1) == 0;
 
-Options at(int device, std::uint8_t port = 1, ibv_qp_type type = IBV_QPT_RC) {
-    Options options;
-    options.buffer = 4096;
-    options.device = device;
-    options.port = port;
-    options.type = type;
-    return options;
-}
-
 class Roce : public testing::Test {
   protected:
     Roce() { require(kAreSet, "the settings are set"); }
