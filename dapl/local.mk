@@ -7,7 +7,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/adapter/provided_memory.cpp %reldir%/adapter/provided_memory.hpp \
     %reldir%/adapter/refusal.cpp %reldir%/adapter/refusal.hpp \
     %reldir%/adapter/service_thread.cpp %reldir%/adapter/service_thread.hpp \
-    %reldir%/adapter/wakers.cpp %reldir%/adapter/wakers.hpp \
+    %reldir%/adapter/wake_descriptors.cpp %reldir%/adapter/wake_descriptors.hpp \
     %reldir%/base/codes.cpp %reldir%/base/codes.hpp \
     %reldir%/base/counter_names.hpp \
     %reldir%/base/counters.cpp %reldir%/base/counters.hpp \

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dapl/adapter/provided_memory.hpp"
-#include "dapl/adapter/wakers.hpp"
+#include "dapl/adapter/wake_descriptors.hpp"
 #include "dapl/base/counters.hpp"
 #include "dapl/base/list.hpp"
 #include "dapl/base/object.hpp"
@@ -101,7 +101,7 @@ class Ia final : public Object<Ia> {
     std::vector<std::weak_ptr<SharedChannel>> channels GUARDED_BY(mutex);
     IaCounters counters;
     DeviceCounters device_counters;
-    Wakers wakers;
+    WakeDescriptors wake_descriptors;
     ProvidedMemory provided_memory;
     std::atomic<int> queues{0};                   ///< number of EVDs with a completion queue
     std::atomic<bool> watermark_exceeded{false};  ///< an EP has exceeded one: tell_watermarks()

@@ -33,6 +33,7 @@ Evd::Evd(Ia& owner, DAT_EVD_FLAGS streams, DAT_COUNT length, std::shared_ptr<Sha
       eps_(pool_of(Kind::kEp)),
       channel_(std::move(channel)),
       queue_(std::move(queue)) {
+    sem_init(&wake_semaphore_, 0, 0);
     if (!queue_) return;
     held_ = HeldCompletions(owner, queue_->cqe);
     length_ = std::max(length, queue_->cqe);

@@ -5,6 +5,8 @@
 /// connection, request, async) go through a ring beside it.
 #pragma once
 
+#include <semaphore.h>
+
 #include <atomic>
 #include <memory>
 
@@ -217,7 +219,10 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool enabled_ GUARDED_BY(lock_) = true;
     bool waitable_ GUARDED_BY(lock_) = true;
     bool shut_down_ GUARDED_BY(lock_) = false;
-    Waker* waker_ GUARDED_BY(lock_) = nullptr;   ///< ends the waiter's sleep, while it may sleep
+    bool may_sleep_ GUARDED_BY(lock_) = false;    ///< the waiter; it must be woken
+    int wake_descriptor_ GUARDED_BY(lock_) = -1;  ///< ends its sleep
+    /// Ends its sleep if there is no channel. Who wakes may come late: the storage of EVDs stays.
+    sem_t wake_semaphore_;
     bool watched_ GUARDED_BY(control_) = false;  ///< counts as a watcher of the channel
     const Pool& eps_;                            ///< the pool of EPs of this process
     const std::shared_ptr<SharedChannel> channel_;

@@ -2,9 +2,10 @@
 /// @file
 /// How a consumer sleeps on an EVD: arm the completion queue, poll it once more, then block in
 /// ppoll() on an eventfd and, unless another thread reads it, the completion channel. Whatever
-/// happens after the arming makes one of the two readable, so no wake-up is lost. An EVD without a
-/// completion queue needs no descriptor: its waiter sleeps on a semaphore.
+/// happens after the arming makes one of the two readable, so no wake-up is lost. The waiter of an
+/// EVD without a completion queue sleeps on a semaphore, which takes one system call, not two.
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include <cerrno>
@@ -32,52 +33,64 @@ class Evd::Waiting {
     /// From here on every event ends a sleep. The caller must then check once more for events that
     /// came before. @return false, with errno, if the system has no descriptor for it.
     bool prepare_sleep();
-    bool may_sleep() const { return sleeper_.waker != nullptr; }
-    Woken sleep(const Deadline& deadline);
+    bool may_sleep() const { return may_sleep_; }
+    Woken sleep(const Deadline& deadline) {
+        return evd_.channel_ ? poll(deadline) : sleep_on_semaphore(deadline);
+    }
 
   private:
-    /// Sleeps on the completion channel too.
     Woken poll(const Deadline& deadline);
+    Woken sleep_on_semaphore(const Deadline& deadline);
     void end_sleep();
 
     Evd& evd_;
     const int old_cancel_state_;
+    bool may_sleep_ = false;
     Sleeper sleeper_;
 };
 
 bool Evd::Waiting::prepare_sleep() {
-    sleeper_.waker = evd_.ia.wakers.borrow(evd_.channel_ != nullptr);
-    if (!may_sleep()) return false;
-    if (evd_.channel_) evd_.channel_->join(sleeper_);
+    if (evd_.channel_) {
+        sleeper_.wake_descriptor = evd_.ia.wake_descriptors.borrow();
+        if (sleeper_.wake_descriptor < 0) return false;
+        evd_.channel_->join(sleeper_);
+    }
+    may_sleep_ = true;
     support::SpinLockGuard lock(evd_.lock_);
-    evd_.waker_ = sleeper_.waker;
-    return true;
+    evd_.wake_descriptor_ = sleeper_.wake_descriptor;
+    return evd_.may_sleep_ = true;
 }
 
 void Evd::Waiting::end_sleep() {
     {
         support::SpinLockGuard lock(evd_.lock_);
-        evd_.waker_ = nullptr;
+        evd_.may_sleep_ = false;
+        evd_.wake_descriptor_ = -1;
     }
-    if (evd_.channel_) evd_.channel_->leave(sleeper_);
-    evd_.ia.wakers.give_back(*sleeper_.waker);
+    if (!evd_.channel_) return;
+    evd_.channel_->leave(sleeper_);
+    evd_.ia.wake_descriptors.give_back(sleeper_.wake_descriptor);
 }
 
-Evd::Woken Evd::Waiting::sleep(const Deadline& deadline) {
-    if (evd_.channel_) return poll(deadline);
+Evd::Woken Evd::Waiting::sleep_on_semaphore(const Deadline& deadline) {
+    sem_t& semaphore = evd_.wake_semaphore_;
     int failed, error_number;
     {
         const CancellationWindow window(old_cancel_state_);
-        failed = sleeper_.waker->sleep(deadline);
+        failed = deadline.infinite() ? sem_wait(&semaphore)
+                                     : sem_clockwait(&semaphore, CLOCK_MONOTONIC, &deadline.at());
         error_number = errno;
     }
-    if (failed == 0) return Woken::kByEvent;
-    if (error_number == ETIMEDOUT) return Woken::kByTimeout;
-    return error_number == EINTR ? Woken::kBySignal : Woken::kByFailure;
+    if (failed != 0)
+        return error_number == ETIMEDOUT ? Woken::kByTimeout
+               : error_number == EINTR   ? Woken::kBySignal
+                                         : Woken::kByFailure;
+    while (sem_trywait(&semaphore) == 0) continue;  // one look sees the events of several posts
+    return Woken::kByEvent;
 }
 
 Evd::Woken Evd::Waiting::poll(const Deadline& deadline) {
-    pollfd descriptors[2] = {{sleeper_.waker->descriptor(), POLLIN, 0}, {-1, POLLIN, 0}};
+    pollfd descriptors[2] = {{sleeper_.wake_descriptor, POLLIN, 0}, {-1, POLLIN, 0}};
     descriptors[1].fd = evd_.channel_->descriptor_for(sleeper_);
     const timespec left = deadline.left();
     int ready, error_number;
@@ -88,7 +101,10 @@ Evd::Woken Evd::Waiting::poll(const Deadline& deadline) {
     }
     if (ready == 0) return Woken::kByTimeout;
     if (ready < 0) return error_number == EINTR ? Woken::kBySignal : Woken::kByFailure;
-    if (descriptors[0].revents) sleeper_.waker->clear();
+    if (descriptors[0].revents) {
+        eventfd_t ignored;
+        eventfd_read(sleeper_.wake_descriptor, &ignored);
+    }
     if (descriptors[1].revents) evd_.channel_->read(&evd_);
     return Woken::kByEvent;
 }
@@ -181,12 +197,16 @@ DAT_RETURN Evd::not_in_time(Woken woken) {
 }
 
 void Evd::wake() {
-    Waker* waker;
+    int descriptor;
     {
         support::SpinLockGuard lock(lock_);
-        waker = waker_;
+        if (!may_sleep_) return;
+        descriptor = wake_descriptor_;
     }
-    if (waker) waker->wake();
+    if (descriptor >= 0)
+        eventfd_write(descriptor, 1);
+    else
+        sem_post(&wake_semaphore_);
 }
 
 void Evd::announced(const Evd* reader) {

@@ -2,6 +2,7 @@
 #include "dapl/evd/shared_channel.hpp"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -75,14 +76,14 @@ void SharedChannel::join(Sleeper& sleeper) {
 }
 
 void SharedChannel::leave(Sleeper& sleeper) {
-    Waker* heir = nullptr;
+    int heir = -1;
     {
         support::SpinLockGuard lock(lock_);
         sleepers_.remove(sleeper);
         if (reader_ == &sleeper) reader_ = nullptr;
-        if (!reader_ && !watched_ && sleepers_.first()) heir = sleepers_.first()->waker;
+        if (!reader_ && !watched_ && sleepers_.first()) heir = sleepers_.first()->wake_descriptor;
     }
-    if (heir) heir->wake();
+    if (heir >= 0) eventfd_write(heir, 1);
 }
 
 int SharedChannel::descriptor_for(Sleeper& sleeper) {
@@ -127,14 +128,15 @@ void SharedChannel::remove_watcher() {
 
 /// Wakes the one sleeper that has to stop polling the descriptor, or to start, from now on.
 void SharedChannel::set_watched(bool watched) {
-    Waker* woken = nullptr;
+    int woken = -1;
     {
         support::SpinLockGuard lock(lock_);
         watched_ = watched;
-        if (Sleeper* sleeper = watched ? reader_ : sleepers_.first()) woken = sleeper->waker;
+        if (Sleeper* sleeper = watched ? reader_ : sleepers_.first())
+            woken = sleeper->wake_descriptor;
         if (watched) reader_ = nullptr;
     }
-    if (woken) woken->wake();
+    if (woken >= 0) eventfd_write(woken, 1);
 }
 
 }  // namespace dapl

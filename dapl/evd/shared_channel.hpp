@@ -11,7 +11,6 @@
 #include <memory>
 
 #include "dapl/adapter/service_thread.hpp"
-#include "dapl/adapter/wakers.hpp"
 #include "dapl/base/list.hpp"
 #include "dapl/verbs/handles.hpp"
 #include "support/thread/mutex.hpp"
@@ -23,7 +22,7 @@ class Ia;
 
 /// A thread that waits on an EVD, for as long as it may sleep there.
 struct Sleeper : ListNode<Sleeper> {
-    Waker* waker = nullptr;  ///< ends its sleep
+    int wake_descriptor = -1;  ///< ends its sleep
 };
 
 class SharedChannel final : public ServiceThread::Handler {
