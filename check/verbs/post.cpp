@@ -163,9 +163,23 @@ bool is_parents(const ibv_context* context, Found& found) {
     return !found.empty();
 }
 
+/// Tells if a datagram goes to an address handle that is destroyed. @return whether one does, so
+/// that the device must not get the list: it reads the handle.
+bool has_ended_part(const char* call, const ibv_qp* qp, const ibv_send_wr* list) {
+    if (qp->qp_type != IBV_QPT_UD) return false;
+    for (; list; list = list->next)
+        if (is_gone(call, list->wr.ud.ah)) return true;
+    return false;
+}
+
+bool has_ended_part(const char*, const void*, const ibv_recv_wr*) {
+    return false;
+}
+
 template <class Poster, class Request>
 int begin(Poster* poster, const char* call, Place place, const Request* list) {
     if (!list) return 0;
+    if (has_ended_part(call, poster, list)) return EINVAL;
     constexpr int kTries = 3;
     for (int tries = 0; tries < kTries; ++tries) {
         Found found;
@@ -188,25 +202,11 @@ void take_back_from(const Poster* poster, const Request* refused) {
     });
 }
 
-/// Whether a datagram goes to an address handle that is destroyed.
-bool has_ended_part(const char* call, const ibv_qp* qp, const ibv_send_wr* list) {
-    if (qp->qp_type != IBV_QPT_UD) return false;
-    for (; list; list = list->next)
-        if (is_gone(call, list->wr.ud.ah)) return true;
-    return false;
-}
-
-bool has_ended_part(const char*, const void*, const ibv_recv_wr*) {
-    return false;
-}
-
 /// @param post calls the device.
 template <class Poster, class Request, class Device>
 int posted(Poster* poster, const char* call, Place place, Request* list, Request** bad,
            const Device& post) {
-    const int refused =
-        has_ended_part(call, poster, list) ? EINVAL : begin(poster, call, place, list);
-    if (refused != 0) {
+    if (const int refused = begin(poster, call, place, list)) {
         if (bad) *bad = list;
         errno = refused;
         return refused;

@@ -176,7 +176,7 @@ Death kill_at(FaultPoint point, bool first, unsigned seed, Ledger& ledger) {
         death.recovery_ms = static_cast<double>(now() - begin) / 1e6;
         test::require(other->wait() == 0, "the other process ends well");
         // The other may have got some back before it ended, and the agent here may still give up
-        // what the other asked for. Lost is what cannot be had again.
+        // what the other asked for. An entry is lost if it cannot be had again.
         const Time deadline = now() + 20 * kSecond;
         std::uint64_t in_use = 0;
         do {

@@ -13,8 +13,8 @@ using FreeMemory = void (*)(void* memory);
 /// Takes the memory of a destroyed object, and frees it some time. Called with no lock held.
 using KeepMemory = void (*)(void* memory, FreeMemory free);
 
-/// Who keeps such memory for a while, so that it can tell a program which goes on using it; nullptr
-/// unless programs are checked.
+/// The checks of programs set it: they keep the memory for a while, to tell a program that goes on
+/// using the object. nullptr without them.
 inline std::atomic<KeepMemory> keep_memory{nullptr};
 
 /// Frees an object that was made by new.
