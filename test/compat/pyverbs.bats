@@ -30,8 +30,8 @@ objects() {
 
 # The reasons for which rdma-core's tests may be skipped here. Any other reason means that a
 # function has gone.
-lacking='MLX5|EFA|mlx5|net interface|dmabuf|Ethernet link layer|huge pages|cuda|PCI device|'
-lacking+='RoCE|gid indices|Converting timestamp|No supported port|Create Extended CQ|Extended CQ is not supported|Extended QP is not supported'
+lacking='MLX5|EFA|mlx5|dmabuf|huge pages|cuda|PCI device|gid indices|Converting timestamp|Create Extended CQ|'
+lacking+='Extended CQ is not supported|Extended QP is not supported'
 
 # Copies rdma-core's tests except three. A context of this device has no descriptor from which another
 # one could be made, so nothing is imported. A send queue takes as many requests as it was made for, whereas the test of
@@ -50,14 +50,26 @@ verdicts() {
     awk '/^test_[a-z0-9_]+ \(tests\./ { name = $1 } match($0, / \.\.\. /) { print name ": " substr($0, RSTART + 5) }' suite.err
 }
 
-@test "rdma-core's own tests: none fails on soft0, and what they skip is what the device lacks" {
+# usage: run_rdma_core_tests LINK REASONS - none may fail, and any that is skipped has one of the reasons.
+run_rdma_core_tests() {
     cd "$BATS_TEST_TMPDIR"
     copy_rdma_core_tests
-    run_to_end suite env LD_PRELOAD="$softverbs" "$python" tests/run_tests.py --dev soft0 -v
+    run_to_end suite env LD_PRELOAD="$softverbs" SOFTVERBS_LINK="$1" "$python" tests/run_tests.py --dev soft0 -v
     verdicts > verdicts
     never grep -E ': (FAIL|ERROR)' verdicts
-    never eval "grep ': skipped' verdicts | grep -vE '$lacking'"
-    for name in test_qp_ex_rc_send test_qp_ex_rc_send_imm test_qp_ex_rc_rdma_write test_qp_ex_rc_rdma_write_imm \
+    never eval "grep ': skipped' verdicts | grep -vE '$2'"
+}
+
+# usage: passed NAME... - these tests of rdma-core have run.
+passed() {
+    for name in "$@"; do
+        grep -q "^$name: ok" verdicts || { echo "$name did not run: $(grep "^$name:" verdicts)"; return 1; }
+    done
+}
+
+@test "rdma-core's own tests: none fails on soft0, and what they skip is what the device lacks" {
+    run_rdma_core_tests infiniband "$lacking|net interface|Ethernet link layer|RoCE|No supported port"
+    passed test_qp_ex_rc_send test_qp_ex_rc_send_imm test_qp_ex_rc_rdma_write test_qp_ex_rc_rdma_write_imm \
         test_qp_ex_rc_rdma_read test_qp_ex_rc_atomic_cmp_swp test_qp_ex_rc_atomic_fetch_add test_qp_ex_rc_bind_mw \
         test_mr_rereg_access test_mr_rereg_addr test_mr_rereg_pd test_mw_type1 test_mw_type2_invalidate_local \
         test_mw_type2_invalidate_remote test_cq_events_rc test_rc_traffic_cq_ex \
@@ -66,8 +78,15 @@ verdicts() {
         test_without_allocators_rc_traffic test_mem_align_srq_excq_rc_traffic \
         test_qp_ex_ud_send test_qp_ex_ud_send_imm test_create_ah test_cq_events_ud test_ud_traffic_cq_ex \
         test_xrc_traffic_cq_ex test_qp_ex_xrc_send test_qp_ex_xrc_send_imm test_xrc_atomic_fetch_and_add \
-        test_xrc_atomic_cmp_and_swap test_ro_xrc_traffic; do
-        grep -q "^$name: ok" verdicts || { echo "$name did not run: $(grep "^$name:" verdicts)"; false; }
-    done
+        test_xrc_atomic_cmp_and_swap test_ro_xrc_traffic
+    fabric_gets_clean
+}
+
+# The tests of rdma_cm take the address of the device's interface, which it has on this link.
+@test "rdma-core's own tests on RoCE: those of rdma_cm too" {
+    run_rdma_core_tests roce "$lacking|Create QP type 8|Raw Packet QP"
+    passed test_rdmacm_sync_traffic test_rdmacm_async_traffic test_rdmacm_async_reject_traffic test_rdmacm_async_multicast_traffic \
+        test_rdmacm_async_ex_multicast_traffic test_rdmacm_async_ex_leave_multicast_traffic test_rdmacm_async_traffic_external_qp \
+        test_rdmacm_async_udp_traffic test_rdmacm_async_read test_rdmacm_async_write test_ro_xrc_traffic
     fabric_gets_clean
 }

@@ -125,6 +125,13 @@ LINES
     prints reader <<<$'1: DOWN\n2: Polling\n4: ACTIVE\n5: LinkUp'
 }
 
+@test "the interface of a device on RoCE" {
+    run_to_end interfaces "${run[@]}" --link roce --devices 2 ls "$class/soft1/device/net/"
+    prints interfaces <<<lo
+    reads soft1/device/net/lo/address 00:00:00:00:00:00 --link roce --devices 2
+    never "${run[@]}" --link infiniband ls "$class/soft0/device/net/"
+}
+
 @test "a process sees its own devices, and nothing is there without softverbs run" {
     run "${run[@]}" cat "$class/soft1/node_guid"
     [ "$status" -ne 0 ]

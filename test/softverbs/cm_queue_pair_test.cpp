@@ -135,6 +135,33 @@ TEST(CmQueuePair, OfAKilledPeerEndsWithADisconnect) {
     rdma_destroy_qp(id.get());
 }
 
+// RDMA_OPTION_ID_ACK_TIMEOUT: the two ends do not agree on it.
+TEST(CmQueuePair, HasTheAcknowledgementTimeoutOfItsOwnSide) {
+    TemporaryFabric fabric;
+    BothEnds both;
+    auto& [events, server_events, listening, id] = both;
+    const auto set = [](rdma_cm_id* at, std::uint8_t timeout) {
+        return rdma_set_option(at, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
+                               sizeof timeout);
+    };
+    make_queue_pair(id.get());
+    ASSERT_EQ(set(id.get(), 9), 0);
+    connect(id);
+    Id child(server_events.next(RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+    make_queue_pair(child.get());
+    accept(child);
+    events.next(RDMA_CM_EVENT_ESTABLISHED);
+    server_events.next(RDMA_CM_EVENT_ESTABLISHED);
+    EXPECT_EQ(attributes(id->qp).timeout, 9);
+    EXPECT_EQ(attributes(child->qp).timeout, 14) << "67 ms, if nothing was set";
+    rdma_destroy_qp(id.get());
+    rdma_destroy_qp(child.get());
+
+    Id datagrams(events, RDMA_PS_UDP);
+    EXPECT_EQ(set(datagrams.get(), 9), -1);
+    EXPECT_EQ(errno, EINVAL);
+}
+
 TEST(CmQueuePair, OfARejectedConnectionIsInError) {
     TemporaryFabric fabric;
     EventQueue events;

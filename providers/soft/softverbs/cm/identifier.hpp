@@ -101,7 +101,8 @@ struct Identifier {
     Service::TimerId timer = 0;
     Deadline answer_due = {};  ///< time for which the timer is set
     QueuePairTerms own = {};   ///< agreed; responder_resources and initiator_depth are this side's
-    QueuePairTerms remote = {};  ///< as sent by the other side
+    QueuePairTerms remote = {};               ///< as sent by the other side
+    std::optional<std::uint8_t> ack_timeout;  ///< RDMA_OPTION_ID_ACK_TIMEOUT, if it was set
     ibv_ece local_ece = {};
     std::uint32_t requests_waiting = 0;  ///< listeners: children not fetched yet
 

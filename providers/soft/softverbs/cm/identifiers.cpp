@@ -237,10 +237,17 @@ int set_option(Identifier& id, int level, int name, const void* value, std::size
             id.share_port = share != 0;
             return 0;
         }
-        // Without a network these have nothing to act on.
+        // Without a network there is no other class of service.
         case RDMA_OPTION_ID_TOS:
-        case RDMA_OPTION_ID_ACK_TIMEOUT:
             return length == sizeof(std::uint8_t) ? 0 : EINVAL;
+        case RDMA_OPTION_ID_ACK_TIMEOUT: {
+            std::uint8_t timeout = 0;
+            if (length != sizeof timeout || id.is_datagram()) return EINVAL;
+            std::memcpy(&timeout, value, sizeof timeout);
+            support::MutexLock lock(id.engine->mutex);
+            id.ack_timeout = timeout;
+            return 0;
+        }
         case RDMA_OPTION_ID_AFONLY: {
             int one_family = 0;
             if (length != sizeof one_family) return EINVAL;

@@ -6,7 +6,7 @@
 namespace softverbs {
 namespace {
 
-/// 4.096 us << 14 = 67 ms. Acknowledgements do not get lost: both ends are on one machine.
+/// 4.096 us << 14 = 67 ms, unless the application has set another one.
 constexpr std::uint8_t kAckTimeout = 14;
 /// 0.64 ms.
 constexpr std::uint8_t kRnrTimer = 12;
@@ -45,7 +45,7 @@ int fill_ready_to_receive(const Identifier& id, ibv_qp_attr& attr, int& mask) {
 void fill_ready_to_send(const Identifier& id, ibv_qp_attr& attr, int& mask) {
     mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
            IBV_QP_MAX_QP_RD_ATOMIC;
-    attr.timeout = kAckTimeout;
+    attr.timeout = id.ack_timeout.value_or(kAckTimeout);
     attr.retry_cnt = id.remote.retry_count;  // the requester's value holds for both sides
     attr.rnr_retry = id.remote.rnr_retry_count;
     attr.sq_psn = id.number & kPsnMask;

@@ -106,6 +106,21 @@ void add_parent(Entries& entries, unsigned device, const ibv_device_attr& attrib
     folder.file("local_cpus", processor_mask(processors));
 }
 
+/// @return empty if the entry has no interface, or one that this network does not have
+std::string interface_of(const ibv_gid_entry& entry) {
+    char name[IF_NAMESIZE];
+    return entry.ndev_ifindex != 0 && if_indextoname(entry.ndev_ifindex, name) ? name : "";
+}
+
+/// The interface whose addresses are the port's GIDs, as the kernel has it below an adapter.
+void add_interface(Entries& entries, std::uint64_t hash, unsigned device) {
+    const auto entry = describe_gid(hash, {device, 1}, 0);
+    const std::string interface = entry ? interface_of(*entry) : "";
+    if (!interface.empty())
+        Folder(entries, device_folder(device))
+            .link("net/" + interface, "/sys/class/net/" + interface);
+}
+
 void add_gids(Entries& entries, std::uint64_t hash, PortId port, int count) {
     Folder folder(entries, port_folder(port));
     for (int index = 0; index < count; ++index) {
@@ -113,8 +128,7 @@ void add_gids(Entries& entries, std::uint64_t hash, PortId port, int count) {
         if (!entry) continue;
         folder.file(fmt::format("gids/{}", index), words_of(entry->gid.raw, sizeof entry->gid.raw));
         folder.file(fmt::format("gid_attrs/types/{}", index), gid_type_text(entry->gid_type));
-        char interface[IF_NAMESIZE];
-        if (entry->ndev_ifindex != 0 && if_indextoname(entry->ndev_ifindex, interface))
+        if (const std::string interface = interface_of(*entry); !interface.empty())
             folder.file(fmt::format("gid_attrs/ndevs/{}", index), interface);
     }
 }
@@ -145,6 +159,7 @@ void add_port(Entries& entries, std::uint64_t hash, PortId port) {
 void add_device(Entries& entries, std::uint64_t hash, unsigned device, unsigned ports) {
     const ibv_device_attr attributes = describe_device(hash, device);
     add_parent(entries, device, attributes);
+    add_interface(entries, hash, device);
     Folder folder(entries, verbs_folder(device));
     folder.file("node_type", fmt::format("{}: CA", static_cast<int>(IBV_NODE_CA)));
     folder.file("node_guid", guid_text(attributes.node_guid));

@@ -322,16 +322,13 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr
     return 0;
 }
 
-/// The device has no vendor options to negotiate.
-int ibv_query_ece(ibv_qp*, ibv_ece* ece) {
-    *ece = {};
-    return 0;
+/// The device has no vendor options to negotiate, and answers as libibverbs does for one without.
+int ibv_query_ece(ibv_qp*, ibv_ece*) {
+    return softverbs::also_errno(EOPNOTSUPP);
 }
 
-int ibv_set_ece(ibv_qp*, ibv_ece* ece) {
-    if (ece->comp_mask != 0) return softverbs::also_errno(EINVAL);
-    const bool is_none = ece->vendor_id == 0 && ece->options == 0;
-    return softverbs::also_errno(is_none ? 0 : EOPNOTSUPP);
+int ibv_set_ece(ibv_qp*, ibv_ece*) {
+    return softverbs::also_errno(EOPNOTSUPP);
 }
 
 /// No order is guaranteed but that the last bytes come last.
