@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Our own programs and libraries under seeds of fault rules. Under those of own_faults.yaml no process crashes or
 # hangs, and those that end well leave nothing behind; under those of own_noise.yaml all end well. make
-# check-long, or OWN_FAULT_SEEDS=N, tries more seeds.
+# check-long, or OWN_FAULT_SEEDS=N, tries more seeds, those from OWN_FAULT_FIRST_SEED on.
 load ../compat/helpers
 
 tool=$TOP_BUILDDIR/softverbs
@@ -12,6 +12,7 @@ setup() {
     export TMPDIR=$BATS_TEST_TMPDIR/t TOP_BUILDDIR
     mkdir "$TMPDIR"
     seeds=${OWN_FAULT_SEEDS:-$((2 * ${TEST_SCALE:-1}))}
+    first=${OWN_FAULT_FIRST_SEED:-1}
     patience=5
 }
 
@@ -26,7 +27,8 @@ passes() {
     local rules=$1 stack=$2 port=$3 program server=$5 client=$6
     program=$(program_of "$4")
     shift 6
-    run timeout "$(scaled 600)" "$tool" explore --only --seeds "$seeds" --time-scale 200 --timeout "$(scaled 60)" --ignore-output "$@" \
+    run timeout "$(scaled 600)" "$tool" explore --only --seeds "$seeds" --first-seed "$first" --time-scale 200 \
+        --timeout "$(scaled 60)" --ignore-output "$@" \
         --faults "@$TOP_SRCDIR/test/softverbs/$rules.yaml" -- \
         "$TOP_SRCDIR/test/softverbs/explored_pair" "$stack" "$port" "$program $server" "$program $client"
     [ "$status" -eq 0 ]
