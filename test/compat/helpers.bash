@@ -43,6 +43,12 @@ need_package() {
     done
 }
 
+# usage: need_mpi PACKAGE KIND - an MPI with its header, which is in another package than the compiler's script.
+need_mpi() {
+    need_package "$1" "mpicc.$2" "mpirun.$2"
+    "mpicc.$2" -E -include mpi.h -x c /dev/null >/dev/null 2>&1 || skip "mpi.h of mpicc.$2 is not installed: it is in the package $1"
+}
+
 need_library() {
     local library
     for library in "$@"; do

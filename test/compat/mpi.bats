@@ -55,7 +55,7 @@ ring_of() {
 
 # usage: ring_passes TRANSPORT RANKS
 ring_passes() {
-    need_package libopenmpi-dev mpicc.openmpi
+    need_mpi libopenmpi-dev openmpi
     ring_of mpicc.openmpi
     open_mpi "$1" "$2" ./ring
     has mpi "^all $2 ranks are right$"
@@ -71,7 +71,7 @@ ring_passes() {
 @test "a ring of 4 ranks, Open MPI over btl openib" { ring_passes openib 4; }
 @test "a ring of 4 ranks, MPICH over UCX" {
     need_package mpich mpirun.mpich
-    need_package libmpich-dev mpicc.mpich
+    need_mpi libmpich-dev mpich
     ring_of mpicc.mpich
     run_to_end mpi env UCX_NET_DEVICES=soft0:1 UCX_TLS=rc_verbs,ud_verbs,self MPIR_CVAR_NOLOCAL=1 "$tool" run mpirun.mpich -n 4 ./ring
     has mpi '^all 4 ranks are right$'

@@ -210,12 +210,12 @@ ring_of() {
     has mpi '^all 4 ranks are right$'
 }
 @test "Open MPI over UCX" {
-    need_package libopenmpi-dev mpicc.openmpi mpirun.openmpi
+    need_mpi libopenmpi-dev openmpi
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     ring_of openmpi --oversubscribe --bind-to none --mca pml ucx --mca osc ucx
 }
 @test "MPICH over UCX" {
-    need_package libmpich-dev mpicc.mpich mpirun.mpich
+    need_mpi libmpich-dev mpich
     export MPIR_CVAR_NOLOCAL=1
     ring_of mpich
 }
