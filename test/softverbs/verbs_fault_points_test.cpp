@@ -69,6 +69,7 @@ bool kicks_for_sure(FaultPoint point) {
 bool is_met(FaultPoint point, bool shares_receives, const std::string& path) {
     const bool is_agent = path == "agent";
     switch (point) {
+        case FaultPoint::kSharedReceiveLooked:
         case FaultPoint::kSharedReceiveTaken:
         case FaultPoint::kSharedHeadMoved:
         case FaultPoint::kSharedLimitDisarmed:

@@ -60,9 +60,9 @@ void request_and_stop(Channel& channel) {
 
 class VerbsQuiet : public OnBothPaths {
   protected:
-    void connect() {
+    void connect(const Options& options = {}) {
         child_ = std::make_unique<Child>(request_and_stop);
-        host_ = std::make_unique<Host>();
+        host_ = std::make_unique<Host>(options);
         qp_ = std::make_unique<Qp>(*host_);
         qp_->connect(child_->channel());
     }
@@ -393,6 +393,28 @@ TEST_P(VerbsQuiet, AProducerThatIsOvertakenFindsAnotherPlace) {
     EXPECT_EQ(wc.wr_id, 7u);
     EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
     EXPECT_EQ(qp_->state(), IBV_QPS_RTS) << "no overrun has been told";
+    end();
+}
+
+/// The requester stops after it has looked at the first receive of a shared receive queue. Before
+/// it continues, another one takes that receive, and the completion is polled.
+TEST_P(VerbsQuiet, ARequesterThatIsOvertakenTakesTheNextSharedReceive) {
+    Options options;
+    options.shared_receives = true;
+    connect(options);
+    Qp left(*host_), right(*host_);
+    left.connect(right.address());
+    right.connect(left.address());
+    ASSERT_EQ(qp_->post_receive(7, {host_->sge(0, 64)}), 0);
+    ASSERT_EQ(qp_->post_receive(8, {host_->sge(64, 64)}), 0);
+    order(IBV_WR_SEND, FaultPoint::kSharedReceiveLooked, 64);
+    ASSERT_EQ(left.send(2, {host_->sge(128, 8)}), 0);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(host_->wait().status, IBV_WC_SUCCESS);
+    EXPECT_EQ(go_on(), IBV_WC_SUCCESS);
+    const ibv_wc wc = host_->wait();
+    EXPECT_EQ(wc.wr_id, 8u);
+    EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(wc.byte_len, 64u);
     end();
 }
 

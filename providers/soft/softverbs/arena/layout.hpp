@@ -169,14 +169,17 @@ static_assert(sizeof(QpEntry) == 192);
 /// One posted receive: this header, Segment[max_sge], and at the slot's end kSlotInlineBytes.
 struct ReceiveSlot {
     /// Shared receive queues: position in the queue << 32 | number of the queue pair that took the
-    /// receive, 0 while it is not taken. Private ones: kSlotPosted | position, once the receive is
-    /// posted.
+    /// receive, 0 while it is not taken; kSlotFreed once it is completed. Private ones: kSlotPosted
+    /// | position, once the receive is posted.
     std::atomic<std::uint64_t> taker;
     std::uint32_t num_sge;
     std::uint32_t reserved;
 };
 static_assert(sizeof(ReceiveSlot) == 16);
 inline constexpr std::uint64_t kSlotPosted = std::uint64_t{1} << 32;
+/// Neither a receive at any position that nobody has taken, 0 being that at the first one, nor one
+/// that a queue pair has: a requester that looked at the slot before must not find it unchanged.
+inline constexpr std::uint64_t kSlotFreed = 0xff000000;
 
 /// Orders the thread that posted before the one that delivers. What the post wrote comes back to
 /// its process by way of the requester's, so within the process only this word orders the two.

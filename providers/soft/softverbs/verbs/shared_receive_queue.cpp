@@ -199,7 +199,7 @@ void SharedReceiveQueue::query(ibv_srq_attr& attributes) {
 void SharedReceiveQueue::free_slot(std::uint32_t slot) {
     support::SpinLockGuard guard(lock_);
     if (slot >= num_slots_ || !record(slot).is_posted.exchange(false)) return;
-    ring_.slot(slot)->taker.store(0, std::memory_order_release);
+    ring_.slot(slot)->taker.store(kSlotFreed, std::memory_order_release);
     free_.push_back(slot);
 }
 

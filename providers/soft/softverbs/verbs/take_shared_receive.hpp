@@ -35,6 +35,7 @@ ReceiveSlot* take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
         index = order[head & (place.size() - 1)].load(std::memory_order_acquire);
         ReceiveSlot* slot = ring.slot(index);
         if (!slot) return nullptr;
+        fault_point(FaultPoint::kSharedReceiveLooked);
         std::uint64_t expected = free_at(head);
         // A refusal counts only while nobody has taken the receive: accept() may have seen a later
         // one in the slot.
