@@ -43,10 +43,12 @@ need_package() {
     done
 }
 
-# usage: need_mpi PACKAGE KIND - an MPI with its header, which is in another package than the compiler's script.
-need_mpi() {
+# usage: need_ring PACKAGE KIND - mpi_ring.c, compiled for an MPI as ring in the test's folder. PACKAGE has the
+# MPI's header; another may have the compiler's script.
+need_ring() {
     need_package "$1" "mpicc.$2" "mpirun.$2"
     "mpicc.$2" -E -include mpi.h -x c /dev/null >/dev/null 2>&1 || skip "mpi.h of mpicc.$2 is not installed: it is in the package $1"
+    "mpicc.$2" -O1 -o "$BATS_TEST_TMPDIR/ring" "$TOP_SRCDIR/test/compat/mpi_ring.c"
 }
 
 need_library() {

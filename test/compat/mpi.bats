@@ -48,15 +48,9 @@ hpcc_passes() {
     never grep -E 'FAILED|[1-9][0-9]* errors|failed with' hpccoutf.txt
 }
 
-# usage: ring_of COMPILER - compiles the ring as ./ring.
-ring_of() {
-    "$1" -O1 -o ring "$TOP_SRCDIR/test/compat/mpi_ring.c"
-}
-
 # usage: ring_passes TRANSPORT RANKS
 ring_passes() {
-    need_mpi libopenmpi-dev openmpi
-    ring_of mpicc.openmpi
+    need_ring libopenmpi-dev openmpi
     open_mpi "$1" "$2" ./ring
     has mpi "^all $2 ranks are right$"
 }
@@ -70,9 +64,7 @@ ring_passes() {
 @test "a ring of 4 ranks, Open MPI over libfabric" { ring_passes ofi 4; }
 @test "a ring of 4 ranks, Open MPI over btl openib" { ring_passes openib 4; }
 @test "a ring of 4 ranks, MPICH over UCX" {
-    need_package mpich mpirun.mpich
-    need_mpi libmpich-dev mpich
-    ring_of mpicc.mpich
+    need_ring libmpich-dev mpich
     run_to_end mpi env UCX_NET_DEVICES=soft0:1 UCX_TLS=rc_verbs,ud_verbs,self MPIR_CVAR_NOLOCAL=1 "$tool" run mpirun.mpich -n 4 ./ring
     has mpi '^all 4 ranks are right$'
 }
