@@ -6,6 +6,7 @@
 #include <csignal>
 #include <regex>
 
+#include "test/api/leaks_of_children.hpp"
 #include "test/api/side.hpp"
 
 namespace {

@@ -8,16 +8,9 @@
 #include <functional>
 #include <vector>
 
+#include "test/api/leaks_of_children.hpp"
 #include "test/api/side.hpp"
 #include "test/support/sanitizer.hpp"
-
-static const pid_t test_process = getpid();
-
-/// Turns the leak sanitizer off in children: at their exit it would report what the parent
-/// allocated, to which a child has no reference.
-extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off() {
-    return getpid() != test_process;
-}
 
 namespace {
 

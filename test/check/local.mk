@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The checks of programs.
-check_PROGRAMS += test/check/program test/check/verbs_program
+# Programs for the scripts. They are not themselves tests.
+EXTRA_PROGRAMS += test/check/program test/check/verbs_program
+check_DATA += test/check/program test/check/verbs_program
 TESTS += test/check/checks.bats test/check/verbs.bats test/check/foreign.bats
 EXTRA_DIST += %reldir%/finds.bash %reldir%/checks.bats %reldir%/verbs.bats %reldir%/foreign.bats
 test_check_program_SOURCES = %reldir%/program.c %reldir%/program.h %reldir%/faults.c %reldir%/faults.h

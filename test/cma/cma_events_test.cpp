@@ -69,7 +69,11 @@ class CmaEvents : public testing::Test {
     /// handled it.
     static void raise(rdma_cm_event_type type, int status = 0, const std::string& data = {},
                       rdma_port_space space = RDMA_PS_TCP) {
-        fake::raise(newest(space), type, status, std::as_bytes(std::span(data)), false);
+        raise_on(newest(space), type, status, data);
+    }
+    static void raise_on(rdma_cm_id& id, rdma_cm_event_type type, int status,
+                         const std::string& data) {
+        fake::raise(id, type, status, std::as_bytes(std::span(data)), false);
         const support::MutexLock handled(dapl::connection_lock);
     }
     void resolve() {
@@ -374,12 +378,13 @@ TEST_F(CmaEvents, a_request_for_the_address_of_a_datagram_endpoint_is_told_apart
     const auto request = dapl::cma::encode(
         {dapl::cma::DatagramMessage::Kind::kRequest, 0x123456, {}, {7, {0xfe, 0x80, 1}}});
     const std::string bytes(reinterpret_cast<const char*>(request.data()), request.size());
-    raise(RDMA_CM_EVENT_CONNECT_REQUEST, 0, bytes, RDMA_PS_UDP);
+    rdma_cm_id& listener = newest(RDMA_PS_UDP);
+    raise_on(listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, bytes);
     DAT_EVENT event{};
     succeed(entry::evd_dequeue(requests_, &event));
     EXPECT_EQ(event.event_number,
               static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_REQUEST_EVENT));
-    raise(RDMA_CM_EVENT_CONNECT_REQUEST, 0, bytes.substr(1), RDMA_PS_UDP);
+    raise_on(listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, bytes.substr(1));
     EXPECT_EQ(DAT_GET_TYPE(entry::evd_dequeue(requests_, &event)), DAT_QUEUE_EMPTY)
         << "what is no such request is sent away";
     succeed(entry::cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));

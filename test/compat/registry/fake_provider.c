@@ -187,7 +187,8 @@ static DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
 static DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                            DAT_EVENT* event, DAT_COUNT* nmore) {
     const char* fd = getenv("PROBE_HOLD_FD");
-    char byte = 0;
+    /* Not on the stack: a cancelled wait leaves this frame without AddressSanitizer's notice. */
+    static char byte;
     (void)evd;
     (void)timeout;
     (void)threshold;
