@@ -151,7 +151,7 @@ struct alignas(64) QpEntry {
     std::uint64_t send_lock;
     /// Address at which the owner has mapped `transfer` of its requester; 0 while it is not
     /// connected. Written by the owner, on the control path.
-    std::uint64_t requester_word;
+    std::atomic<std::uint64_t> requester_word;
     /// The access that the requester was refused, written before `fault`. Only for the owner's
     /// message.
     struct {

@@ -122,10 +122,10 @@ class Ending {
     /// datagrams touch no region.
     bool wait_for_requester(const QpEntry& qp) const {
         constexpr int kTurnsBeforeDoubt = 4096;
-        const std::uint64_t word = qp.requester_word;
+        const std::uint64_t word = qp.requester_word.load();
         std::uint64_t begun = 0;
         if (word == 0) return true;
-        if (!read_owner(word, begun)) return qp.requester_word != word;
+        if (!read_owner(word, begun)) return qp.requester_word.load() != word;
         if (TransferMark::qp_num(begun) != qp.qp_num.load()) return true;
         for (int turns = 0;; relax(turns)) {
             std::uint64_t now = 0;
