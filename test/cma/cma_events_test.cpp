@@ -65,11 +65,10 @@ class CmaEvents : public testing::Test {
         return **std::find_if(all.rbegin(), all.rend(),
                               [&](const rdma_cm_id* id) { return id->ps == space; });
     }
-    /// Raises an event on the newest identifier of a port space and returns when the manager has
+    /// Raises an event on the newest identifier for connections and returns when the manager has
     /// handled it.
-    static void raise(rdma_cm_event_type type, int status = 0, const std::string& data = {},
-                      rdma_port_space space = RDMA_PS_TCP) {
-        raise_on(newest(space), type, status, data);
+    static void raise(rdma_cm_event_type type, int status = 0, const std::string& data = {}) {
+        raise_on(newest(RDMA_PS_TCP), type, status, data);
     }
     static void raise_on(rdma_cm_id& id, rdma_cm_event_type type, int status,
                          const std::string& data) {

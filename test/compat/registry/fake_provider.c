@@ -188,7 +188,7 @@ static DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT th
                            DAT_EVENT* event, DAT_COUNT* nmore) {
     const char* fd = getenv("PROBE_HOLD_FD");
     /* Not on the stack: a cancelled wait leaves this frame without AddressSanitizer's notice. */
-    static char byte;
+    static _Thread_local char byte;
     (void)evd;
     (void)timeout;
     (void)threshold;
